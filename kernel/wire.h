@@ -136,6 +136,7 @@ struct ltp_data {
  * @first: index of the first segment in @bitmap, a multiple of 32
  * @rwnd: bytes the receiver can take beyond @acked_pn
  * @ceiling: rate ceiling, 1024 bytes a second; 0: none
+ * @flow_limit: flows with an id before this one may be opened
  * @words: number of 32-bit words in @bitmap, at most LTP_ACK_WORDS
  * @reserved: 0
  * @bitmap: bit i % 32 (from the least significant) of word i / 32 is set if
@@ -149,6 +150,7 @@ struct ltp_ack {
 	__be32 first;
 	__be32 rwnd;
 	__be32 ceiling;
+	__be32 flow_limit;
 	__be16 words;
 	__be16 reserved;
 	__be32 bitmap[];
@@ -211,12 +213,12 @@ struct ltp_reset {
  * struct ltp_ping - PING and PONG; PING may be padded to probe the path
  * @token: PONG repeats it; 0 in a PONG nobody asked for (window update)
  * @rwnd: bytes the sender of this packet can take
- * @flow: the next flow that its reader will take: earlier ones have been read
+ * @flow_limit: flows with an id before this one may be opened
  */
 struct ltp_ping {
 	__be32 token;
 	__be32 rwnd;
-	__be32 flow;
+	__be32 flow_limit;
 };
 
 #endif /* _LTP_WIRE_H */

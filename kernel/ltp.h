@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The shared structures of the module and who may touch them.
+ *
+ * Locking
+ *
+ * The socket lock is the lock of an association: everything in struct ltp_sock
+ * not said otherwise below, its flows and their segments. System calls take it
+ * with lock_sock(); packets and timers come in softirq and take it with
+ * bh_lock_sock(). When a system call owns the socket, a packet goes to the
+ * socket's backlog and a timer sets LTP_TIMER_MISSED; release_sock() then runs
+ * the packets, and ltp_release_cb() the timers. A timer is only a wake-up: what
+ * is due is decided from the times kept beside it, so running it late, twice or
+ * after it was stopped does no harm.
+ *
+ * Two socket locks are never nested, with one exception: a COOKIE_ECHO is
+ * handled under the listener's lock and creates its child, locked from birth
+ * and not yet known to anybody (SINGLE_DEPTH_NESTING). accept() and the
+ * listener's close() unlink a child under the listener's lock and lock it
+ * afterwards.
+ *
+ * Associations are found in ltp_net.assocs (rhashtable) under RCU; sockets are
+ * freed after a grace period (SOCK_RCU_FREE), so a lookup takes a reference
+ * with refcount_inc_not_zero(); the key needs no second look, it never changes
+ * while the socket can be found. Being in the table holds a reference. ltp_net.ports_lock guards the table of bound ports, a leaf lock.
+ *
+ * A flow has its own reference count only because a timer may be running, and
+ * spinning on the socket lock, when the flow ends: an armed timer holds a
+ * reference, so does the list the flow is on.
+ */
+#ifndef _LTP_LTP_H
+#define _LTP_LTP_H
+
+#include <linux/hrtimer.h>
+#include <linux/in6.h>
+#include <linux/list.h>
+#include <linux/rbtree.h>
+#include <linux/refcount.h>
+#include <linux/rhashtable-types.h>
+#include <linux/siphash.h>
+#include <linux/skbuff.h>
+#include <net/inet_sock.h>
+#include <net/sock.h>
+
+#include "compat/compat.h"
+#include "../uapi/linux/ltp.h"
+#include "ackmap.h"
+#include "cc.h"
+#include "early_close.h"
+#include "loss.h"
+#include "mib.h"
+#include "pacing.h"
+#include "wire.h"
+
+#define LTP_PORT_BUCKETS	256
+#define LTP_MAX_FLOWS		1024	/* open towards one receiver */
+#define LTP_GRAIN		16	/* bytes; no element of a tensor is cut */
+#define LTP_SEG_MIN		256	/* smallest seg_size of a longer flow */
+#define LTP_SEG_MAX		65408	/* largest, with headers under 65535 */
+#define LTP_MTU_MIN		576
+#define LTP_RCVBUF_DEFAULT	(8 << 20)
+#define LTP_SNDBUF_DEFAULT	(8 << 20)
+#define LTP_DEAD_MS_DEFAULT	60000
+#define LTP_COOKIE_LIFE_MS	10000
+#define LTP_ACK_EVERY		4	/* packets */
+#define LTP_ACK_DELAY_NS	NSEC_PER_MSEC
+#define LTP_TRAIN		16	/* segments handed to output at once */
+
+/**
+ * struct ltp_conf - settings of a network namespace, changed through netlink
+ * @fraction_ppm: default fraction of Early Close
+ * @lt_ns: default LT threshold, 0: none
+ * @deadline_ns: default deadline, 0: none
+ * @rcvbuf: SO_RCVBUF of a new socket, bytes
+ * @sndbuf: SO_SNDBUF of a new socket, bytes
+ * @dead_ms: time without an answer after which an association is dead
+ * @cc: congestion control of new sockets
+ *
+ * Read with READ_ONCE(), written under the netlink family's lock.
+ */
+struct ltp_conf {
+	u64 lt_ns;
+	u64 deadline_ns;
+	u32 fraction_ppm;
+	u32 rcvbuf;
+	u32 sndbuf;
+	u32 dead_ms;
+	const struct ltp_cc_ops *cc;
+};
+
+/**
+ * struct ltp_net - state of a network namespace
+ * @conf: settings
+ * @mib: counters
+ * @assocs: associations by struct ltp_key
+ * @ports: bound sockets, hashed by port
+ * @ports_lock: guards @ports
+ * @cookie_key: secret behind the cookies
+ * @ctl_sk: sends the answers that belong to no socket
+ */
+struct ltp_net {
+	struct ltp_conf conf;
+	struct ltp_mib_cpu __percpu *mib;
+	struct rhashtable assocs;
+	struct hlist_head ports[LTP_PORT_BUCKETS];
+	spinlock_t ports_lock; /* @ports, and the bound_node of sockets */
+	siphash_key_t cookie_key;
+	struct sock *ctl_sk;
+};
+
+/**
+ * struct ltp_key - what an association is found by
+ * @laddr: local address, IPv4 mapped into IPv6
+ * @raddr: peer's address, likewise
+ * @lport: local port
+ * @rport: peer's port
+ * @scope: interface index of a link-local address, else 0
+ */
+struct ltp_key {
+	struct in6_addr laddr;
+	struct in6_addr raddr;
+	__be16 lport;
+	__be16 rport;
+	int scope;
+};
+
+/**
+ * struct ltp_af - what differs between address families
+ * @family: AF_INET
+ * @header_len: of the network header, options not counted
+ * @mtu: path MTU of a connected socket
+ * @xmit: send a packet of a connected socket
+ * @reply: send @skb to where @to came from, from where @to was sent to
+ * @key: fill in a key from a received packet
+ */
+struct ltp_af {
+	u16 family;
+	u16 header_len;
+	u32 (*mtu)(struct sock *sk);
+	int (*xmit)(struct sock *sk, struct sk_buff *skb);
+	int (*reply)(struct net *net, struct sk_buff *skb,
+		     const struct sk_buff *to);
+	void (*key)(struct ltp_key *key, const struct sk_buff *skb);
+};
+
+/**
+ * struct ltp_timer - a wake-up that takes the socket lock
+ * @hr: the timer itself, fires in softirq
+ * @sk: the socket to lock
+ * @ref: reference count that an armed timer holds one of
+ * @put: drops it
+ * @due: called with the socket locked and not owned by a system call
+ */
+struct ltp_timer {
+	struct hrtimer hr;
+	struct sock *sk;
+	refcount_t *ref;
+	void (*put)(struct ltp_timer *t);
+	void (*due)(struct ltp_timer *t);
+};
+
+/**
+ * struct ltp_group - flows whose deadlines are computed together
+ * @ref: one a member socket
+ * @flows: open incoming flows of all members
+ */
+struct ltp_group {
+	refcount_t ref;
+	atomic_t flows;
+};
+
+enum ltp_seg_state {
+	LTP_SEG_QUEUED,		/* waits for its first transmission */
+	LTP_SEG_IN_FLIGHT,
+	LTP_SEG_LOST,		/* waits for a retransmission */
+};
+
+/**
+ * struct ltp_seg - a segment that its sender may have to send (again)
+ * @node: in ltp_flow_tx.segs, by @index
+ * @link: in one of ltp_tx.queue, or in ltp_tx.in_flight
+ * @flow: its flow
+ * @skb: its payload
+ * @sent_ns: when it was last sent
+ * @delivered: ltp_tx.delivered at that time
+ * @delivered_ns: ltp_tx.delivered_ns at that time
+ * @first_sent_ns: ltp_tx.first_sent_ns at that time
+ * @index: of the segment in the flow
+ * @pn: number of the packet it was last in
+ * @len: bytes of payload
+ * @sends: how often it was sent, saturating
+ * @state: enum ltp_seg_state
+ * @critical: must arrive
+ * @app_limited: sent while there was nothing else to send
+ */
+struct ltp_seg {
+	struct rb_node node;
+	struct list_head link;
+	struct ltp_flow_tx *flow;
+	struct sk_buff *skb;
+	u64 sent_ns;
+	u64 delivered;
+	u64 delivered_ns;
+	u64 first_sent_ns;
+	u32 index;
+	u32 pn;
+	u32 len;
+	u8 sends;
+	u8 state;
+	u8 critical:1;
+	u8 app_limited:1;
+};
+
+/**
+ * struct ltp_flow_tx - a flow at its sender
+ * @node: in ltp_tx.flows, in order of id
+ * @ref: the list and the armed timer
+ * @sk: its socket, not referenced: the socket outlives its flows' timers
+ * @segs: segments that are in the kernel and not acknowledged
+ * @map: which segments the receiver has
+ * @giveup: fires when the sender gives up
+ * @giveup_ns: when that is, 0: never
+ * @close_parts: bitmap of the parts of CLOSE that came, NULL: none
+ * @parts: how many there are
+ * @parts_got: how many came
+ * @tag: the program's
+ * @id: flow id
+ * @len: length of the message
+ * @copied: bytes taken over from the program
+ * @unsent: segments never sent, those not yet copied included
+ * @ncrit: number of leading critical segments
+ * @seg_size: bytes in a segment
+ * @received: bytes the receiver has, once it has ended the flow
+ * @reason: enum ltp_close_reason, LTP_OPEN while under way
+ * @tolerant: may be closed early
+ * @gave_up: the sender has given up and says so until a CLOSE comes
+ */
+struct ltp_flow_tx {
+	struct list_head node;
+	refcount_t ref;
+	struct sock *sk;
+	struct rb_root segs;
+	struct ltp_ackmap map;
+	struct ltp_timer giveup;
+	u64 giveup_ns;
+	unsigned long *close_parts;
+	u32 parts;
+	u32 parts_got;
+	u64 tag;
+	u32 id;
+	u32 len;
+	u32 copied;
+	u32 unsent;
+	u32 ncrit;
+	u32 seg_size;
+	u32 received;
+	u8 reason;
+	bool tolerant;
+	bool gave_up;
+};
+
+/**
+ * struct ltp_flow_rx - a flow at its receiver
+ * @node: in ltp_rx.flows, in order of id
+ * @ref: the list and the armed timers
+ * @sk: its socket, not referenced
+ * @queue: segments that arrived and are not yet in the reader's buffer
+ * @map: which segments arrived
+ * @ec: clock of Early Close
+ * @close: fires when the Early Close verdict may change, then repeats CLOSE
+ * @close_at_ns: when, 0: not armed
+ * @close_acked: bitmap of the parts of CLOSE that were answered
+ * @parts: parts of CLOSE, 0: none is owed
+ * @parts_acked: how many were answered
+ * @tries: rounds of CLOSE sent
+ * @elapsed_ns: first packet to end
+ * @tag: the sending program's
+ * @id: flow id
+ * @len: length of the message
+ * @seg_size: bytes in a segment
+ * @ncrit: critical segments
+ * @crit_got: critical segments that arrived
+ * @received: bytes that arrived
+ * @queued: bytes of truesize in @queue
+ * @mem: bytes of memory of the flow itself, charged to its socket
+ * @ack_pn: packet the pending ACK answers
+ * @ack_ns: when that packet came
+ * @ack_lo: lowest segment the pending ACK must cover
+ * @ack_hi: highest one
+ * @ack_count: packets since the last ACK, 0: none pending
+ * @reason: enum ltp_close_reason
+ * @tolerant: may be closed early
+ * @ack_dup: the packet to answer was a duplicate
+ * @last: the sender said that it has sent all segments once
+ * @placed: part of it is in a reader's buffer
+ * @read: the reader has had it
+ */
+struct ltp_flow_rx {
+	struct list_head node;
+	refcount_t ref;
+	struct sock *sk;
+	struct sk_buff_head queue;
+	struct ltp_ackmap map;
+	struct ltp_early_close ec;
+	struct ltp_timer close;
+	u64 close_at_ns;
+	unsigned long *close_acked;
+	u32 parts;
+	u32 parts_acked;
+	u32 tries;
+	u64 elapsed_ns;
+	u64 tag;
+	u32 id;
+	u32 len;
+	u32 seg_size;
+	u32 ncrit;
+	u32 crit_got;
+	u32 received;
+	u32 queued;
+	u32 mem;
+	u64 ack_ns;
+	u32 ack_pn;
+	u32 ack_lo;
+	u32 ack_hi;
+	u8 ack_count;
+	u8 reason;
+	bool tolerant;
+	bool ack_dup;
+	bool last;
+	bool placed;
+	bool read;
+};
+
+/* The three queues, in the order in which they are served. */
+enum ltp_queue {
+	LTP_Q_CRITICAL,		/* must arrive: first and later transmissions */
+	LTP_Q_FRESH,		/* first transmissions */
+	LTP_Q_AGAIN,		/* retransmissions that may be lost */
+	LTP_QUEUES
+};
+
+/**
+ * struct ltp_tx - sending half of an association
+ * @flows: flows not ended, in order of id
+ * @partial: the flow whose message is not completely copied, or NULL
+ * @queue: segments to send
+ * @in_flight: segments sent and not answered, in order of packet number
+ * @loss: round-trip time and loss verdicts
+ * @cc: congestion control
+ * @pacing: sending clock
+ * @delivered: payload bytes acknowledged
+ * @delivered_ns: when that last grew
+ * @first_sent_ns: when the newest acknowledged packet was sent
+ * @last_sent_ns: when something was last put in flight
+ * @app_limited: until @delivered passes this, samples are application limited
+ * @pn: next packet number
+ * @next_flow: id of the next flow
+ * @flow_limit: the peer takes flows before this id
+ * @window: bytes the peer takes in flight
+ * @window_pn: number of the packet that said so
+ * @flight: bytes in flight
+ * @ceiling: rate the receiver allows, bytes a second, 0: any
+ * @retransmitted: segments sent again
+ * @lost: loss verdicts
+ * @sent: DATA packets sent
+ * @probes: tail probes
+ * @fin_sent: a FIN was sent
+ * @fin_acked: and answered
+ */
+struct ltp_tx {
+	struct list_head flows;
+	struct ltp_flow_tx *partial;
+	struct list_head queue[LTP_QUEUES];
+	struct list_head in_flight;
+	struct ltp_loss loss;
+	struct ltp_cc cc;
+	struct ltp_pacing pacing;
+	u64 delivered;
+	u64 delivered_ns;
+	u64 first_sent_ns;
+	u64 last_sent_ns;
+	u64 app_limited;
+	u64 ceiling;
+	u32 pn;
+	u32 next_flow;
+	u32 flow_limit;
+	u32 window;
+	u32 window_pn;
+	u32 flight;
+	u32 retransmitted;
+	u32 lost;
+	u32 sent;
+	u32 probes;
+	bool fin_sent;
+	bool fin_acked;
+};
+
+/**
+ * struct ltp_rx - receiving half of an association
+ * @flows: flows not forgotten, in order of id
+ * @next_flow: first flow that was not read
+ * @flow_end: after a FIN: id behind the last flow
+ * @mem: bytes of memory of the flows, queues not counted
+ * @advertised: window last told to the peer
+ * @segments: DATA packets accepted
+ * @bytes: payload bytes accepted
+ * @reading: flow that a recvmsg() is waiting for, or NULL
+ * @fin: a FIN came, @flow_end is valid
+ */
+struct ltp_rx {
+	struct list_head flows;
+	struct ltp_flow_rx *reading;
+	u64 bytes;
+	u32 next_flow;
+	u32 flow_end;
+	u32 mem;
+	u32 advertised;
+	u32 segments;
+	bool fin;
+};
+
+/* Bits of ltp_sock.events. */
+#define LTP_TIMER_MISSED	0	/* a timer fired under a system call */
+
+/**
+ * struct ltp_sock - an LTP socket; connected, it is one association
+ * @inet: generic part, must be first
+ * @af: address family
+ * @assoc_node: in ltp_net.assocs
+ * @key: its key there
+ * @bound_node: in ltp_net.ports
+ * @group: of a listener and its children, else NULL
+ * @listener: of a child that was not accepted yet, not referenced; changes
+ *	under the listener's lock
+ * @accept_queue: of a listener: children to accept
+ * @accept_node: of a child: in it
+ * @tx: sending half
+ * @rx: receiving half
+ * @retry: handshake, tail probe, FIN, liveness: what waits for an answer
+ * @retry_ns: when it is due, 0: not armed
+ * @pace: the next packet may leave
+ * @ack: an ACK is due
+ * @ack_ns: when, 0: not armed
+ * @events: LTP_TIMER_MISSED, atomic
+ * @phase: enum ltp_state
+ * @local_tag: verification tag the peer must use
+ * @peer_tag: tag to send
+ * @peer_mtu: largest packet the peer can take
+ * @heard_ns: when a packet with the right tag last came
+ * @asked_ns: when an answer was first waited for, 0: none is
+ * @hello: what the handshake must repeat: a COOKIE_ECHO, or NULL: INIT
+ * @tries: handshake packets or FINs sent without an answer
+ * @thresholds: what the program fixed with LTP_THRESHOLDS
+ * @rcvtag: LTP_RCVTAG
+ * @segsize: LTP_SEGSIZE, 0: from the path
+ * @has_rcvtag: @rcvtag holds for the next recvmsg()
+ * @recvrcvinfo: LTP_RECVRCVINFO
+ * @recvrcvmap: LTP_RECVRCVMAP
+ * @reports: LTP_REPORTS
+ * @holes_keep: LTP_HOLES
+ * @hashed: in ltp_net.assocs
+ */
+struct ltp_sock {
+	struct inet_sock inet;
+	const struct ltp_af *af;
+	struct rhash_head assoc_node;
+	struct ltp_key key;
+	struct hlist_node bound_node;
+	struct ltp_group *group;
+	struct sock *listener;
+	struct list_head accept_queue;
+	struct list_head accept_node;
+	struct ltp_tx tx;
+	struct ltp_rx rx;
+	struct ltp_timer retry;
+	struct ltp_timer pace;
+	struct ltp_timer ack;
+	u64 retry_ns;
+	u64 ack_ns;
+	unsigned long events;
+	u8 phase;
+	u32 local_tag;
+	u32 peer_tag;
+	u32 peer_mtu;
+	u64 heard_ns;
+	u64 asked_ns;
+	struct ltp_cookie *hello;
+	u32 tries;
+	struct ltp_thresholds thresholds;
+	u64 rcvtag;
+	u32 segsize;
+	u8 has_rcvtag:1;
+	u8 recvrcvinfo:1;
+	u8 recvrcvmap:1;
+	u8 reports:1;
+	u8 holes_keep:1;
+	u8 hashed:1;
+};
+
+static inline struct ltp_sock *ltp_sk(const struct sock *sk)
+{
+	return (struct ltp_sock *)sk;
+}
+
+static inline u64 ltp_now(void)
+{
+	return ktime_get_ns();
+}
+
+struct ltp_net *ltp_pernet(const struct net *net);
+
+static inline struct ltp_net *ltp_sock_net(const struct sock *sk)
+{
+	return ltp_pernet(sock_net(sk));
+}
+
+#endif /* _LTP_LTP_H */
