@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * All differences between the kernels this module is built for.
+ *
+ * The module's code is written for the newest kernel. Here an older one gets
+ * the same names, so that no other file asks which kernel it is. What is there
+ * is found in the headers in use: by probe.sh, which gives LTP_HAVE_..., or by
+ * the preprocessor where it can see for itself. Never by a version number,
+ * distributions backport. When the oldest kernel that lacks something is no
+ * longer supported, its section goes.
+ *
+ * Where a function pointer's type changed, the kernel's own name cannot be
+ * kept. Then the function, written the new way, is followed by a line that
+ * makes the old way of it, and named in the table through a macro:
+ *
+ *	static int ltp_ioctl(struct sock *sk, int cmd, int *karg) { ... }
+ *	LTP_COMPAT_IOCTL(ltp_ioctl);
+ *	...
+ *		.ioctl	= LTP_IOCTL(ltp_ioctl),
+ */
+#ifndef _LTP_COMPAT_H
+#define _LTP_COMPAT_H
+
+#include <linux/filter.h>
+#include <linux/genetlink.h>
+#include <linux/hrtimer.h>
+#include <linux/ipv6.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/netlink.h>
+#include <linux/rcupdate.h>
+#include <linux/skbuff.h>
+#include <linux/sysctl.h>
+#include <linux/timer.h>
+#include <linux/uaccess.h>
+#include <net/genetlink.h>
+#include <net/inet_sock.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/net_namespace.h>
+#include <net/netlink.h>
+#include <net/route.h>
+#include <net/sock.h>
+#include <net/udp_tunnel.h>
+
+/* ---- headers that were split off others ---- */
+
+#if __has_include(<linux/unaligned.h>)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+#if __has_include(<net/gso.h>)
+#include <net/gso.h>
+#endif
+#if __has_include(<net/proto_memory.h>)
+#include <net/proto_memory.h>
+#endif
+#if __has_include(<net/rps.h>)
+#include <net/rps.h>
+#endif
+
+/* ---- struct proto and struct proto_ops ---- */
+
+/* 6.19: addresses of unknown length have a type of their own. */
+#ifndef LTP_HAVE_SOCKADDR_UNSIZED
+#define sockaddr_unsized sockaddr
+#endif
+
+/* 6.10: accept() of struct proto has its arguments in a structure. */
+#ifdef LTP_HAVE_PROTO_ACCEPT_ARG
+#define LTP_COMPAT_ACCEPT(fn) static_assert(true)
+#define LTP_ACCEPT(fn) fn
+#else
+struct proto_accept_arg {
+	int flags;
+	int err;
+	int is_empty;
+	bool kern;
+};
+
+#define LTP_COMPAT_ACCEPT(fn)						\
+static struct sock *fn##_compat(struct sock *sk, int flags, int *err,	\
+				bool kern)				\
+{									\
+	struct proto_accept_arg arg = {					\
+		.flags = flags,						\
+		.kern = kern,						\
+	};								\
+	struct sock *child = fn(sk, &arg);				\
+									\
+	*err = arg.err;							\
+	return child;							\
+}									\
+static_assert(true)
+#define LTP_ACCEPT(fn) fn##_compat
+#endif
+
+/* 6.5: ioctl() of struct proto is given a kernel variable for its result. */
+#ifdef LTP_HAVE_PROTO_IOCTL_KARG
+#define LTP_COMPAT_IOCTL(fn) static_assert(true)
+#define LTP_IOCTL(fn) fn
+#else
+#define LTP_COMPAT_IOCTL(fn)						\
+static int fn##_compat(struct sock *sk, int cmd, unsigned long arg)	\
+{									\
+	int karg = 0;							\
+	int err = fn(sk, cmd, &karg);					\
+									\
+	return err ?: put_user(karg, (int __user *)arg);		\
+}									\
+static_assert(true)
+#define LTP_IOCTL(fn) fn##_compat
+#endif
+
+/* 7.1: recvmsg() of struct proto sets msg_namelen itself. */
+#ifdef LTP_HAVE_PROTO_RECVMSG_4
+#define LTP_COMPAT_RECVMSG(fn) static_assert(true)
+#define LTP_RECVMSG(fn) fn
+#else
+#define LTP_COMPAT_RECVMSG(fn)						\
+static int fn##_compat(struct sock *sk, struct msghdr *msg, size_t len,	\
+		       int flags, int *addr_len)			\
+{									\
+	int ret;							\
+									\
+	msg->msg_namelen = 0;						\
+	ret = fn(sk, msg, len, flags);					\
+	*addr_len = msg->msg_namelen;					\
+	return ret;							\
+}									\
+static_assert(true)
+#define LTP_RECVMSG(fn) fn##_compat
+#endif
+
+/*
+ * 6.6: struct proto says where struct ipv6_pinfo is. Before, it is taken for
+ * the end of the socket, so it must be the last member everywhere.
+ */
+#ifdef LTP_HAVE_PROTO_PINFO_OFFSET
+#define LTP_PINFO_OFFSET(type, member)					\
+	.ipv6_pinfo_offset = offsetof(type, member),
+#else
+#define LTP_PINFO_OFFSET(type, member)
+#endif
+
+/* ---- struct sock ---- */
+
+/* 6.17: the owner can change under a reader. */
+#ifndef LTP_HAVE_SK_UID
+static inline kuid_t sk_uid(const struct sock *sk)
+{
+	return READ_ONCE(sk->sk_uid);
+}
+#endif
+
+/* 6.18: the drop counter may be split by NUMA node. */
+#ifndef LTP_HAVE_SK_DROPS_INC
+static inline void sk_drops_inc(struct sock *sk)
+{
+	atomic_inc(&sk->sk_drops);
+}
+#endif
+
+/* 6.11: the drop reason names the socket, too. */
+#ifndef LTP_HAVE_SK_SKB_REASON_DROP
+static inline void sk_skb_reason_drop(struct sock *sk, struct sk_buff *skb,
+				      enum skb_drop_reason reason)
+{
+	kfree_skb_reason(skb, reason);
+}
+#endif
+
+/* 7.0: the socket filter gives a drop reason. */
+#ifndef LTP_HAVE_SK_FILTER_REASON
+static inline enum skb_drop_reason sk_filter_reason(struct sock *sk,
+						    struct sk_buff *skb)
+{
+	return sk_filter(sk, skb) ? SKB_DROP_REASON_SOCKET_FILTER :
+				    SKB_NOT_DROPPED_YET;
+}
+#endif
+
+/*
+ * 6.6: the flags of struct inet_sock and struct ipv6_pinfo are atomic bits, no
+ * bitfields. Only names that both sides have are here.
+ */
+#ifndef inet_test_bit
+#define LTP_INET_RECVERR		recverr
+#define LTP_INET_RECVERR_RFC4884	recverr_rfc4884
+#define LTP_INET_FREEBIND		freebind
+#define LTP_INET_HDRINCL		hdrincl
+#define LTP_INET_MC_LOOP		mc_loop
+#define LTP_INET_MC_ALL			mc_all
+#define LTP_INET_TRANSPARENT		transparent
+#define LTP_INET_NODEFRAG		nodefrag
+#define LTP_INET_BIND_ADDRESS_NO_PORT	bind_address_no_port
+#define LTP_INET_DEFER_CONNECT		defer_connect
+#define inet_test_bit(nr, sk) (inet_sk(sk)->LTP_INET_##nr)
+#define inet_set_bit(nr, sk) ((void)(inet_sk(sk)->LTP_INET_##nr = 1))
+#define inet_clear_bit(nr, sk) ((void)(inet_sk(sk)->LTP_INET_##nr = 0))
+#define inet_assign_bit(nr, sk, val)					\
+	((void)(inet_sk(sk)->LTP_INET_##nr = !!(val)))
+#endif
+#ifndef inet6_test_bit
+#define LTP_INET6_MC6_LOOP		mc_loop
+#define LTP_INET6_MC6_ALL		mc_all
+#define LTP_INET6_RECVERR6		recverr
+#define LTP_INET6_RECVERR6_RFC4884	recverr_rfc4884
+#define LTP_INET6_AUTOFLOWLABEL		autoflowlabel
+#define LTP_INET6_AUTOFLOWLABEL_SET	autoflowlabel_set
+#define LTP_INET6_DONTFRAG		dontfrag
+#define LTP_INET6_REPFLOW		repflow
+#define LTP_INET6_SNDFLOW		sndflow
+#define LTP_INET6_RTALERT_ISOLATE	rtalert_isolate
+#define inet6_test_bit(nr, sk) (inet6_sk(sk)->LTP_INET6_##nr)
+#define inet6_set_bit(nr, sk) ((void)(inet6_sk(sk)->LTP_INET6_##nr = 1))
+#define inet6_clear_bit(nr, sk) ((void)(inet6_sk(sk)->LTP_INET6_##nr = 0))
+#define inet6_assign_bit(nr, sk, val)					\
+	((void)(inet6_sk(sk)->LTP_INET6_##nr = !!(val)))
+#endif
+#ifndef LTP_HAVE_INET_CMSG_FLAGS
+static inline unsigned long inet_cmsg_flags(const struct inet_sock *inet)
+{
+	return inet->cmsg_flags;
+}
+#endif
+
+/* ---- routing and errors ---- */
+
+/* 6.18: the flow key of a connected IPv4 socket. */
+#ifndef LTP_HAVE_INET_SK_INIT_FLOWI4
+static inline void inet_sk_init_flowi4(const struct inet_sock *inet,
+				       struct flowi4 *fl4)
+{
+	struct sock *sk = (struct sock *)&inet->sk;
+	const struct ip_options_rcu *opt;
+	__be32 daddr = inet->inet_daddr;
+
+	rcu_read_lock();
+	opt = rcu_dereference(inet->inet_opt);
+	if (opt && opt->opt.srr)
+		daddr = opt->opt.faddr;
+	rcu_read_unlock();
+	flowi4_init_output(fl4, sk->sk_bound_dev_if, READ_ONCE(sk->sk_mark),
+			   ip_sock_rt_tos(sk), ip_sock_rt_scope(sk),
+			   sk->sk_protocol, inet_sk_flowi_flags(sk), daddr,
+			   inet->inet_saddr, inet->inet_dport,
+			   inet->inet_sport, sk_uid(sk));
+	security_sk_classify_flow(sk, flowi4_to_flowi_common(fl4));
+}
+#endif
+
+/*
+ * 6.19: an IPv6 route is stored with two flags, no longer with pointers to the
+ * addresses it was looked up for. A route that fits no later lookup by
+ * ip6_sk_dst_lookup_flow() is stored here: the module looks up its own.
+ */
+static inline void ltp_ip6_dst_store(struct sock *sk, struct dst_entry *dst)
+{
+#ifdef LTP_HAVE_IP6_DST_STORE_BOOL
+	ip6_dst_store(sk, dst, false, false);
+#else
+	ip6_dst_store(sk, dst, NULL, 0);
+#endif
+}
+
+/* 7.1: reading the error queue sets msg_namelen itself. */
+#ifndef LTP_HAVE_IPV6_RECV_ERROR_3
+static inline int ltp_compat_ipv6_recv_error(struct sock *sk,
+					     struct msghdr *msg, int len)
+{
+	int addr_len = msg->msg_namelen;
+	int ret = ipv6_recv_error(sk, msg, len, &addr_len);
+
+	msg->msg_namelen = addr_len;
+	return ret;
+}
+
+#define ipv6_recv_error ltp_compat_ipv6_recv_error
+#endif
+
+/* ---- timers ---- */
+
+/* 6.16 */
+#ifndef timer_container_of
+#define timer_container_of(var, timer, field)				\
+	container_of(timer, typeof(*var), field)
+#endif
+
+/* 6.13: a timer gets its function when it is set up. */
+#ifndef LTP_HAVE_HRTIMER_SETUP
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*fn)(struct hrtimer *),
+				 clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = fn;
+}
+#endif
+
+/* 6.15 */
+#ifndef LTP_HAVE_US_TO_KTIME
+static inline ktime_t us_to_ktime(u64 us)
+{
+	return us * NSEC_PER_USEC;
+}
+#endif
+
+/* 6.3: without it call_rcu() is not lazy either. */
+#ifndef LTP_HAVE_CALL_RCU_HURRY
+#define call_rcu_hurry call_rcu
+#endif
+
+/* ---- tunnels ---- */
+
+/* 7.1: the UDP tunnel's functions take a struct sock. */
+#ifndef LTP_HAVE_UDP_TUNNEL_SK
+static inline void ltp_compat_tunnel_setup(struct net *net, struct sock *sk,
+					   struct udp_tunnel_sock_cfg *cfg)
+{
+	setup_udp_tunnel_sock(net, sk->sk_socket, cfg);
+}
+
+static inline void ltp_compat_tunnel_release(struct sock *sk)
+{
+	udp_tunnel_sock_release(sk->sk_socket);
+}
+
+#define setup_udp_tunnel_sock ltp_compat_tunnel_setup
+#define udp_tunnel_sock_release ltp_compat_tunnel_release
+#endif
+
+/* 6.17: and flags for the inner packet's control block at the end. */
+#ifndef LTP_HAVE_UDP_TUNNEL_CB_FLAGS
+#define udp_tunnel_xmit_skb(rt, sk, skb, src, dst, tos, ttl, df, sport,	\
+			    dport, xnet, nocheck, flags)		\
+	udp_tunnel_xmit_skb(rt, sk, skb, src, dst, tos, ttl, df, sport,	\
+			    dport, xnet, nocheck)
+#define udp_tunnel6_xmit_skb(dst, sk, skb, dev, saddr, daddr, prio, ttl, \
+			     label, sport, dport, nocheck, flags)	\
+	udp_tunnel6_xmit_skb(dst, sk, skb, dev,				\
+			     (struct in6_addr *)(saddr),		\
+			     (struct in6_addr *)(daddr), prio, ttl,	\
+			     label, sport, dport, nocheck)
+#endif
+
+/* ---- netlink, sysctl ---- */
+
+/* 6.3: messages with arguments. Without, the format alone has to do. */
+#ifndef NL_SET_ERR_MSG_FMT
+#define NL_SET_ERR_MSG_FMT(extack, fmt, args...)			\
+	do {								\
+		if (0)							\
+			no_printk(fmt, ##args);				\
+		NL_SET_ERR_MSG(extack, fmt);				\
+	} while (0)
+#endif
+#ifndef NL_SET_ERR_MSG_ATTR_FMT
+#define NL_SET_ERR_MSG_ATTR_FMT(extack, attr, fmt, args...)		\
+	do {								\
+		if (0)							\
+			no_printk(fmt, ##args);				\
+		NL_SET_ERR_MSG_ATTR(extack, attr, fmt);			\
+	} while (0)
+#endif
+#ifndef GENL_SET_ERR_MSG_FMT
+#define GENL_SET_ERR_MSG_FMT(info, fmt, args...)			\
+	NL_SET_ERR_MSG_FMT((info)->extack, fmt, ##args)
+#endif
+
+/* 6.7: numbers as long as they need to be. */
+#ifndef LTP_HAVE_NLA_UINT
+static inline int nla_put_uint(struct sk_buff *skb, int type, u64 value)
+{
+	u32 low = value;
+
+	if (low == value)
+		return nla_put_u32(skb, type, low);
+	return nla_put(skb, type, sizeof(value), &value);
+}
+
+static inline u64 nla_get_uint(const struct nlattr *nla)
+{
+	return nla_len(nla) == sizeof(u32) ? nla_get_u32(nla) :
+					     nla_get_u64(nla);
+}
+#endif
+
+/* 6.6: what a dump was asked for. */
+static inline struct nlattr **ltp_genl_dump_attrs(struct netlink_callback *cb)
+{
+#ifdef LTP_HAVE_GENL_DUMP_INFO
+	return genl_info_dump(cb)->attrs;
+#else
+	return genl_dumpit_info(cb)->attrs;
+#endif
+}
+
+/*
+ * 6.6: tables of sysctls have a length. Before, they end with an empty entry:
+ * keep one behind the last, do not count it.
+ */
+#ifndef LTP_HAVE_NET_SYSCTL_SZ
+#define register_net_sysctl_sz(net, path, table, size)			\
+	register_net_sysctl(net, path, table)
+#endif
+
+/* 6.11: handlers get them read-only. */
+#ifdef LTP_HAVE_CTL_TABLE_CONST
+#define LTP_CTL_TABLE const struct ctl_table
+#else
+#define LTP_CTL_TABLE struct ctl_table
+#endif
+
+/* ---- modules and tests ---- */
+
+/*
+ * 6.2: symbols that only tests see. Debian's 6.1 has the header, by backport.
+ * Without KUnit the tests are not built, but the marked functions are.
+ */
+#if __has_include(<kunit/visibility.h>)
+#include <kunit/visibility.h>
+#else
+#define VISIBLE_IF_KUNIT static
+#define EXPORT_SYMBOL_IF_KUNIT(symbol)
+#endif
+
+#endif /* _LTP_COMPAT_H */
