@@ -3,9 +3,8 @@
 #
 # Looks into the headers of the kernel a module is built for and prints one
 # -DLTP_HAVE_... for each thing found there. Kbuild adds them to the compiler's
-# flags, compat.h acts on them:
+# flags (see probe.mk), compat.h acts on them.
 #
-#   ccflags-y += $(shell $(src)/kernel/compat/probe.sh $(srctree))
 #
 # Distributions backport, so a kernel's version says nothing about its headers.
 # What the preprocessor can see by itself (macros, files) is probed in compat.h.
