@@ -7,6 +7,7 @@
 #ifndef _LTP_LOSS_H
 #define _LTP_LOSS_H
 
+#include <linux/time64.h>
 #include <linux/types.h>
 
 /**
@@ -18,6 +19,8 @@
  * @newest_pn: largest packet number known to have arrived
  * @newest_sent_ns: when it was sent
  * @reo_ns: reordering allowance beyond the RTT of the newest packet
+ * @reo_since_ns: transmission time of the newest packet at the last change of
+ *	@reo_steps
  * @reo_steps: how often a verdict was wrong, each adds min_rtt / 4
  * @reo_seen: a packet arrived after one that was sent later
  * @have_newest: @newest_pn is valid
@@ -31,6 +34,7 @@ struct ltp_loss {
 	u64 latest_rtt_ns;
 	u64 newest_sent_ns;
 	u64 reo_ns;
+	u64 reo_since_ns;
 	u32 newest_pn;
 	u32 spurious;
 	u16 reo_steps;
@@ -43,8 +47,11 @@ struct ltp_loss {
 #define LTP_LOSS_PACKETS	3
 /* RFC 9002, 6.2.2: before there is a sample. */
 #define LTP_INITIAL_RTT_NS	(333 * NSEC_PER_MSEC)
-/* The granularity of a timer: RFC 9002, 6.1.2. */
-#define LTP_GRANULARITY_NS	NSEC_PER_MSEC
+/*
+ * RFC 9002, 6.1.2, takes 1 ms for the granularity of timers. Ours are hrtimers:
+ * this is room for a softirq that comes late, at a data centre's RTT.
+ */
+#define LTP_GRANULARITY_NS	(200 * NSEC_PER_USEC)
 #define LTP_PTO_MAX_NS		(10 * NSEC_PER_SEC)
 
 /* Serial number arithmetic (RFC 1982) on packet numbers and flow ids. */

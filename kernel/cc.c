@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Congestion control: the algorithms there are. */
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include "cc.h"
+#include "compat/compat.h"
+
+/* The first is the default of a new namespace. */
+static const struct ltp_cc_ops *const cc_table[] = {
+	&ltp_cc_bdp,
+};
+
+/**
+ * ltp_cc_find() - look an algorithm up
+ * @name: its name, NUL-terminated; "": the default
+ *
+ * Return: the algorithm, NULL if there is none of that name.
+ */
+const struct ltp_cc_ops *ltp_cc_find(const char *name)
+{
+	unsigned int i;
+
+	if (!name[0])
+		return cc_table[0];
+	for (i = 0; i < ARRAY_SIZE(cc_table); i++)
+		if (!strcmp(cc_table[i]->name, name))
+			return cc_table[i];
+	return NULL;
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_cc_find);
+
+/**
+ * ltp_cc_init() - begin with an algorithm
+ * @cc: congestion control of an association
+ * @ops: the algorithm
+ * @mss: bytes of payload in a full segment, at least 1
+ * @now_ns: time in ns
+ * @rtt_ns: the smallest RTT known so far, 0: none is
+ *
+ * Also to change the algorithm of an association: it begins anew.
+ *
+ * Context: the socket lock.
+ */
+void ltp_cc_init(struct ltp_cc *cc, const struct ltp_cc_ops *ops, u32 mss,
+		 u64 now_ns, u64 rtt_ns)
+{
+	memset(cc, 0, sizeof(*cc));
+	cc->ops = ops;
+	cc->mss = mss;
+	ops->init(cc, now_ns, rtt_ns);
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_cc_init);

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Round-trip time, loss verdicts and the tail probe.
+ *
+ * The newest packet that arrived makes earlier ones lost: three packets later
+ * (RFC 9002, 6.1.1) as long as the path keeps the order, and by time (RFC
+ * 8985) in any case. How long the network may reorder is learnt from verdicts
+ * that were wrong.
+ */
+#include <linux/limits.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include "loss.h"
+#include "compat/compat.h"
+
+/* More is a mistake; it keeps all sums below far from overflow. */
+#define LOSS_RTT_MAX_NS		(60 * NSEC_PER_SEC)
+/* Interrupt coalescing alone makes this much disorder between flows. */
+#define LOSS_REO_MIN_NS		(10 * NSEC_PER_USEC)
+#define LOSS_REO_STEPS_MAX	255
+/* A step is taken back after so many round trips without a wrong verdict. */
+#define LOSS_REO_KEEP_RTTS	256
+#define LOSS_BACKOFF_MAX	16
+
+/* RFC 8985, 6.2 step 4: steps of min_rtt / 4, at most srtt. */
+static void loss_update_reo(struct ltp_loss *loss)
+{
+	u64 reo = loss->min_rtt_ns / 4 * (1 + loss->reo_steps);
+
+	loss->reo_ns = max_t(u64, min(reo, loss->srtt_ns), LOSS_REO_MIN_NS);
+}
+
+/**
+ * ltp_loss_init() - begin with a path of which nothing is known
+ * @loss: state of the association
+ */
+void ltp_loss_init(struct ltp_loss *loss)
+{
+	memset(loss, 0, sizeof(*loss));
+	loss_update_reo(loss);
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_loss_init);
+
+/**
+ * ltp_loss_rtt() - take a round-trip time sample in
+ * @loss: state of the association
+ * @rtt_ns: from the transmission of a packet to the ACK that answers it
+ * @delay_ns: how long the peer says it held the ACK back, already limited to
+ *	what the peer may
+ *
+ * RFC 9002, 5.3: the delay does not count, unless the sample would become
+ * smaller than the smallest that was ever seen.
+ */
+void ltp_loss_rtt(struct ltp_loss *loss, u64 rtt_ns, u64 delay_ns)
+{
+	u64 rtt = clamp_t(u64, rtt_ns, 1, LOSS_RTT_MAX_NS);
+	u64 dev;
+
+	loss->latest_rtt_ns = rtt;
+	if (!loss->srtt_ns) {
+		loss->min_rtt_ns = rtt;
+		loss->srtt_ns = rtt;
+		loss->rttvar_ns = rtt / 2;
+		loss_update_reo(loss);
+		return;
+	}
+
+	loss->min_rtt_ns = min(loss->min_rtt_ns, rtt);
+	if (rtt - loss->min_rtt_ns >= delay_ns)
+		rtt -= delay_ns;
+	dev = rtt > loss->srtt_ns ? rtt - loss->srtt_ns : loss->srtt_ns - rtt;
+	loss->rttvar_ns = (3 * loss->rttvar_ns + dev) / 4;
+	loss->srtt_ns = (7 * loss->srtt_ns + rtt) / 8;
+	/* 0 means that there was no sample. */
+	loss->srtt_ns = max(loss->srtt_ns, 1ULL);
+	loss_update_reo(loss);
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_loss_rtt);
+
+/**
+ * ltp_loss_arrived() - a packet is known to have arrived
+ * @loss: state of the association
+ * @pn: its packet number
+ * @sent_ns: when it was sent
+ *
+ * Of the packets that one ACK reports, pass the newest only, or all in the
+ * order in which they were sent: an older one after a newer one counts as
+ * reordering.
+ */
+void ltp_loss_arrived(struct ltp_loss *loss, u32 pn, u64 sent_ns)
+{
+	if (loss->have_newest && !ltp_after(pn, loss->newest_pn)) {
+		if (pn != loss->newest_pn)
+			loss->reo_seen = 1;
+		return;
+	}
+	loss->have_newest = 1;
+	loss->newest_pn = pn;
+	loss->newest_sent_ns = sent_ns;
+
+	if (loss->reo_steps && sent_ns > loss->reo_since_ns &&
+	    sent_ns - loss->reo_since_ns >
+	    LOSS_REO_KEEP_RTTS * loss->srtt_ns) {
+		loss->reo_steps--;
+		loss->reo_since_ns = sent_ns;
+		loss_update_reo(loss);
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_loss_arrived);
+
+/**
+ * ltp_loss_spurious() - a packet that was called lost has arrived
+ * @loss: state of the association
+ *
+ * Later verdicts wait longer (RFC 8985, 6.2 step 4).
+ */
+void ltp_loss_spurious(struct ltp_loss *loss)
+{
+	loss->spurious++;
+	loss->reo_seen = 1;
+	loss->reo_since_ns = loss->newest_sent_ns;
+	if (loss->reo_steps < LOSS_REO_STEPS_MAX)
+		loss->reo_steps++;
+	loss_update_reo(loss);
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_loss_spurious);
+
+/**
+ * ltp_loss_verdict() - is a packet in flight lost?
+ * @loss: state of the association
+ * @pn: its packet number
+ * @sent_ns: when it was sent
+ * @now: time in ns
+ * @when: if it is not lost, set to the time from which it will be, in ns;
+ *	U64_MAX if that needs the arrival of another packet first
+ *
+ * For packets in the order in which they were sent: the first that is not
+ * lost ends the search, and its @when is the earliest.
+ *
+ * Return: true if it is lost.
+ */
+bool ltp_loss_verdict(const struct ltp_loss *loss, u32 pn, u64 sent_ns,
+		      u64 now, u64 *when)
+{
+	u64 rtt = max(loss->latest_rtt_ns, loss->srtt_ns) ?: LTP_INITIAL_RTT_NS;
+	u64 due = sent_ns + rtt + loss->reo_ns;
+
+	*when = U64_MAX;
+	if (!loss->have_newest || !ltp_before(pn, loss->newest_pn))
+		return false;
+	if (!loss->reo_seen && loss->newest_pn - pn >= LTP_LOSS_PACKETS)
+		return true;
+	if (now >= due)
+		return true;
+	*when = due;
+	return false;
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_loss_verdict);
+
+/**
+ * ltp_loss_acked() - something in flight was acknowledged
+ * @loss: state of the association
+ *
+ * Ends the backoff of the tail probe.
+ */
+void ltp_loss_acked(struct ltp_loss *loss)
+{
+	loss->backoff = 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_loss_acked);
+
+/**
+ * ltp_loss_probed() - a tail probe was sent
+ * @loss: state of the association
+ *
+ * Each doubles the time to the next.
+ */
+void ltp_loss_probed(struct ltp_loss *loss)
+{
+	if (loss->backoff < LOSS_BACKOFF_MAX)
+		loss->backoff++;
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_loss_probed);
+
+/**
+ * ltp_loss_pto() - time from the last transmission to the tail probe
+ * @loss: state of the association
+ * @max_ack_delay_ns: how long the peer may hold an ACK back
+ *
+ * RFC 9002, 6.2.1. There is no minimum but the granularity: the handshake's
+ * sample and rttvar carry the rest, and a probe too many is one packet.
+ *
+ * Return: ns, at most LTP_PTO_MAX_NS.
+ */
+u64 ltp_loss_pto(const struct ltp_loss *loss, u64 max_ack_delay_ns)
+{
+	u64 pto = 2 * LTP_INITIAL_RTT_NS;
+
+	if (loss->srtt_ns)
+		pto = loss->srtt_ns + min_t(u64, max_ack_delay_ns, LTP_PTO_MAX_NS) +
+		      max_t(u64, 4 * loss->rttvar_ns, LTP_GRANULARITY_NS);
+	return min_t(u64, pto << loss->backoff, LTP_PTO_MAX_NS);
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_loss_pto);
