@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0
+# LTP for Linux. `make help` says what there is.
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+KNAME = $(notdir $(patsubst %/,%,$(patsubst %/build,%,$(KDIR))))
+# More arguments for pytest, such as T='-k handshake -x'
+T ?=
+
+# How the lab's Debian sees this directory
+LAB_BUILD := /ltp/build/lab
+run := scripts/lab/run
+pytest := python3 -m pytest -q -p no:cacheprovider
+plain := $(run) --kernel plain --
+
+.PHONY: all modules userspace tools lab lab-programs demo check check-kunit check-net check-torch check-kernels \
+	check-debug check-kasan check-lockdep lint clean help
+
+all: ##              the module for KDIR (default: the running kernel), the library and the tools, for this host
+ifneq ($(wildcard $(KDIR)/Makefile),)
+all: modules
+else
+all: no-headers
+endif
+all: userspace tools
+
+.PHONY: no-headers
+no-headers:
+	@echo 'No module: $(KDIR) is not there. Install your kernel'\''s headers (Debian: linux-headers-$(shell uname -r))' \
+		'or name a build directory with KDIR=.' >&2
+
+modules: ##          the module alone: make modules KDIR=/lib/modules/6.12.../build; goes to build/modules/
+	@scripts/build-module $(KDIR) build/modules/$(KNAME)
+	@echo 'build/modules/$(KNAME)/ltp.ko'
+
+userspace tools:
+	@if [ -e $@/Makefile ]; then $(MAKE) -C $@; fi
+
+lab: ##              the test machine: a small Debian and the kernels plain, kasan and lockdep, in LTP_LAB_DIR
+	@scripts/lab/make all
+
+# The library and the tools once more, for the Debian inside the lab.
+lab-programs:
+	@scripts/lab/make plain
+	@for part in userspace tools; do \
+		[ ! -e $$part/Makefile ] || \
+			scripts/lab/enter $(MAKE) --no-print-directory -s -C $$part O=$(LAB_BUILD)/$$part || exit; \
+	done
+
+demo: lab-programs ## the demonstration
+	@scripts/demo/run
+
+check: check-kunit check-net check-torch check-kernels ## all tests; -k goes on after a failure
+
+check-kunit: ##      the pure logic, by KUnit
+	@$(plain) /ltp/tests/kunit/run
+
+check-net: lab-programs ## sockets, tools and packets, by pytest in the lab; T='-k NAME' selects
+	@$(plain) $(pytest) $(T) /ltp/tests/net
+
+check-torch: lab-programs ## the PyTorch package, by pytest in the lab
+	@$(plain) $(pytest) $(T) /ltp/tests/torch
+
+check-kernels: ##    that the module builds for, loads into and leaves each supported stock kernel
+	@scripts/kernels/check
+
+check-debug: check-kasan check-lockdep ## the net tests again, on the kasan and lockdep kernels
+
+check-kasan check-lockdep: check-%: lab-programs
+	@$(run) --kernel $* -- $(pytest) $(T) /ltp/tests/net
+
+lint: ##             style and static checks
+	@scripts/lint
+
+clean: ##            removes build/ (not the lab: that is LTP_LAB_DIR)
+	@rm -rf build
+	@for part in userspace tools; do [ ! -e $$part/Makefile ] || $(MAKE) -s -C $$part clean; done
+
+help: ##             this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## *\(.*\)/\1\t\2/p' Makefile | while IFS='	' read -r t d; do \
+		printf 'make %-15s %s\n' "$$t" "$$d"; done
