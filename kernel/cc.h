@@ -51,7 +51,7 @@ struct ltp_cc {
 	u64 pacing_rate;
 	u32 cwnd;
 	u32 mss;
-	u64 priv[24];
+	u64 priv[32];
 };
 
 /**

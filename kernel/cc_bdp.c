@@ -11,7 +11,7 @@
  * empties that queue, STEADY then asks for more in one round trip of eight.
  * PROBE_RTT makes room for a look at RTprop when ten seconds showed none.
  *
- * Congestion is a queue that stands for whole round trips (by RTT or ECN), and
+ * Congestion is a queue that stands for whole round trips (by RTT or by ECN), and
  * loss that depends on our rate: what exceeds the share that is lost when we
  * send least. That smallest share, the floor, belongs to the path. Where no
  * queue is seen it is made up for, or a path with 30 % of loss would talk the
@@ -21,6 +21,7 @@
 #include <linux/hash.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
+#include <linux/math.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -36,12 +37,12 @@
 #define BDP_GAIN_YIELD		224	/* 7/8: drain a queue that stands */
 #define BDP_GAIN_MARGIN		254	/* under 1: do not keep a queue */
 #define BDP_CWND_STARTUP	512	/* 2 */
-#define BDP_CWND_STEADY		384	/* 1.5 */
+#define BDP_CWND_STEADY		320	/* 5/4: what the step up asks for */
 #define BDP_CWND_COMPETE	512	/* 2 */
 #define BDP_CWND_PROBE_RTT	128	/* 1/2 */
 
-/* In flight beyond the product: two ACKs that answer four packets each. */
-#define BDP_ACK_SEGS		8
+/* In flight beyond the product: an ACK that answers four packets. */
+#define BDP_ACK_SEGS		4
 
 #define BDP_RTPROP_WINDOW_NS	(10 * NSEC_PER_SEC)
 #define BDP_PROBE_RTT_NS	(2 * NSEC_PER_MSEC)
@@ -53,8 +54,12 @@
 
 #define BDP_FULL_ROUNDS		3
 #define BDP_CYCLE		8
-/* A queue that outlives so many rounds of ours at 7/8 is not ours. */
+/*
+ * A queue that outlives so many rounds of yielding is not ours: then compete,
+ * and after this many rounds see again.
+ */
 #define BDP_YIELD_ROUNDS	16
+#define BDP_QUEUE_ROUNDS	64
 
 /* Shares of loss, in units of 1 / BDP_LOSS_UNIT. */
 #define BDP_LOSS_UNIT		1024
@@ -87,13 +92,15 @@ enum bdp_step {
  * @full_rate: @btlbw when STARTUP last saw it grow
  * @rtprop_ns: smallest RTT, 0: none measured
  * @rtprop_at_ns: when it was measured
- * @round_rtt_ns: smallest RTT in this round, U64_MAX: none
+ * @round_rtt_ns: smallest RTT in this round
+ * @rtt_sum_ns: sum of its RTTs
  * @round_rate: largest delivery rate in this round
  * @round_end: the round ends with a packet sent when this was delivered
  * @phase_at_ns: start of the phase, or of the step in STEADY
  * @acked: bytes acknowledged in this epoch of loss
  * @lost: bytes lost in it
- * @acks: ACKs in this round
+ * @rtts: number of RTTs in this round
+ * @acks: ACKs in it
  * @ce_acks: how many of them carried a mark of ECN
  * @rate_round: value of @rounds at the newest entry of @rate
  * @rounds: round trips so far
@@ -104,7 +111,7 @@ enum bdp_step {
  * @phase: enum bdp_phase
  * @step: enum bdp_step
  * @full_rounds: rounds without growth
- * @queue_rounds: rounds at whose every ACK a queue stood
+ * @queue_rounds: rounds with a queue, one after the other
  * @empty: the last round saw an empty queue
  * @full: STARTUP is over
  * @idled: nothing was acknowledged since an idle time
@@ -118,11 +125,13 @@ struct bdp {
 	u64 rtprop_ns;
 	u64 rtprop_at_ns;
 	u64 round_rtt_ns;
+	u64 rtt_sum_ns;
 	u64 round_rate;
 	u64 round_end;
 	u64 phase_at_ns;
 	u32 acked;
 	u32 lost;
+	u32 rtts;
 	u32 acks;
 	u32 ce_acks;
 	u32 rate_round;
@@ -259,6 +268,8 @@ static void bdp_take_rtt(struct bdp *b, const struct ltp_cc_sample *s)
 	if (!rtt)
 		return;
 	b->round_rtt_ns = min(b->round_rtt_ns, rtt);
+	b->rtt_sum_ns += rtt;
+	b->rtts++;
 
 	expired = s->now_ns > b->rtprop_at_ns + BDP_RTPROP_WINDOW_NS;
 	if (expired && b->phase == BDP_STEADY && !b->idled)
@@ -271,16 +282,24 @@ static void bdp_take_rtt(struct bdp *b, const struct ltp_cc_sample *s)
 	}
 }
 
-/* At the end of a round: did a queue stand in all of it? */
-static void bdp_judge_queue(struct bdp *b)
+/*
+ * At the end of a round: is there a queue? The mean RTT says it, the smallest
+ * would favour whoever has many samples. The fewer segments an association has
+ * in flight the more queue it bears, so that the large ones give way first (as
+ * in Swift, Kumar et al., 2020).
+ */
+static void bdp_judge_queue(const struct ltp_cc *cc, struct bdp *b)
 {
 	u64 rtprop = b->rtprop_ns;
-	u64 slack = min_t(u64, rtprop / 4 + 10 * NSEC_PER_USEC, NSEC_PER_MSEC);
+	u64 limit = rtprop + rtprop / 8;
 	bool queue = b->ce_acks * 2 > b->acks;
 
+	limit += min_t(u64, rtprop / 4 + 10 * NSEC_PER_USEC, NSEC_PER_MSEC);
+	limit += div_u64(rtprop, int_sqrt(bdp_in_flight(cc, b, BDP_UNIT) /
+					  cc->mss));
 	b->empty = 0;
-	if (b->round_rtt_ns != U64_MAX) {
-		queue |= b->round_rtt_ns > rtprop + rtprop / 4 + slack;
+	if (b->rtts) {
+		queue |= div_u64(b->rtt_sum_ns, b->rtts) > limit;
 		/*
 		 * A buffer that overflows is full all the time: even ten
 		 * packets show. Below that noise would hide an empty one.
@@ -290,8 +309,8 @@ static void bdp_judge_queue(struct bdp *b)
 	}
 	if (!queue)
 		b->queue_rounds = 0;
-	else if (b->queue_rounds < U8_MAX)
-		b->queue_rounds++;
+	else if (++b->queue_rounds == BDP_QUEUE_ROUNDS)
+		b->queue_rounds = 1;
 }
 
 /* At the end of a round: is more lost than the path loses by itself? */
@@ -306,7 +325,9 @@ static bool bdp_judge_loss(const struct ltp_cc *cc, struct bdp *b)
 	b->acked = 0;
 	b->lost = 0;
 
-	b->floor = min_t(u16, b->floor, share);
+	/* Only then is the loss none of ours. */
+	if (b->empty)
+		b->floor = min_t(u16, b->floor, share);
 	limit = bdp_loss_floor(b);
 	limit += limit / 2 + BDP_LOSS_EXCESS;
 	if (++b->epochs == BDP_LOSS_EPOCHS) {
@@ -321,7 +342,7 @@ static void bdp_end_round(struct ltp_cc *cc, struct bdp *b, u64 now)
 {
 	bool congested;
 
-	bdp_judge_queue(b);
+	bdp_judge_queue(cc, b);
 	congested = bdp_judge_loss(cc, b);
 
 	if (b->phase == BDP_STARTUP) {
@@ -353,6 +374,8 @@ static void bdp_start_round(struct bdp *b, u64 delivered)
 	b->rounds++;
 	b->round_end = delivered;
 	b->round_rtt_ns = U64_MAX;
+	b->rtt_sum_ns = 0;
+	b->rtts = 0;
 	b->round_rate = 0;
 	b->round_limited = 0;
 	b->acks = 0;
@@ -403,8 +426,7 @@ static void bdp_set_pacing(struct ltp_cc *cc, const struct bdp *b)
 		if (bdp_yields(b))
 			rate = bdp_scale(rate, BDP_GAIN_YIELD);
 		else if (b->step == BDP_UP)
-			rate = bdp_scale(b->queue_rounds ? rate :
-					 bdp_make_up(b, rate),
+			rate = bdp_scale(b->empty ? bdp_make_up(b, rate) : rate,
 					 BDP_GAIN_UP);
 		else if (b->step == BDP_DOWN)
 			rate = bdp_scale(rate, BDP_GAIN_DOWN);
@@ -442,10 +464,9 @@ static void bdp_set_cwnd(struct ltp_cc *cc, const struct bdp *b,
 		if (bdp_yields(b))
 			cwnd = bdp_in_flight(cc, b, BDP_UNIT);
 		else if (b->queue_rounds)
-			cwnd = bdp_in_flight(cc, b, BDP_CWND_COMPETE);
+			cwnd = bdp_in_flight(cc, b, BDP_CWND_COMPETE) + more;
 		else
-			cwnd = bdp_in_flight(cc, b, BDP_CWND_STEADY);
-		cwnd += more;
+			cwnd = bdp_in_flight(cc, b, BDP_CWND_STEADY) + more;
 		break;
 	}
 	cc->cwnd = clamp_t(u64, cwnd, LTP_CC_MIN_SEGS * cc->mss, S32_MAX);
