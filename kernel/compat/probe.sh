@@ -5,7 +5,6 @@
 # -DLTP_HAVE_... for each thing found there. Kbuild adds them to the compiler's
 # flags (see probe.mk), compat.h acts on them.
 #
-#
 # Distributions backport, so a kernel's version says nothing about its headers.
 # What the preprocessor can see by itself (macros, files) is probed in compat.h.
 
