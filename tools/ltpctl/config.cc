@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+// Configuration of a network namespace.
+#include <linux/ltp_netlink.h>
+
+#include <set>
+
+#include "commands.h"
+#include "failure.h"
+#include "fields.h"
+#include "units.h"
+
+namespace ltpctl {
+namespace {
+
+struct Setting {
+    const char *key;
+    void (*put)(Request *request, const std::string &key, const std::string &value);
+};
+
+const Setting kSettings[] = {
+    {"fraction",
+     [](Request *request, const std::string &key, const std::string &value) {
+         request->PutU32(LTP_A_CONFIG_FRACTION_PPM, "fraction-ppm", ParseFractionPpm(key, value));
+     }},
+    {"lt",
+     [](Request *request, const std::string &key, const std::string &value) {
+         request->PutU64(LTP_A_CONFIG_LT_US, "lt-us", ParseTimeUs(key, value));
+     }},
+    {"deadline",
+     [](Request *request, const std::string &key, const std::string &value) {
+         request->PutU64(LTP_A_CONFIG_DEADLINE_US, "deadline-us", ParseTimeUs(key, value));
+     }},
+    {"cc", [](Request *request, const std::string &,
+              const std::string &value) { request->PutString(LTP_A_CONFIG_CC, "cc", value); }},
+    {"rcvbuf",
+     [](Request *request, const std::string &key, const std::string &value) {
+         request->PutU32(LTP_A_CONFIG_RCVBUF, "rcvbuf", ParseBytes(key, value));
+     }},
+    {"sndbuf",
+     [](Request *request, const std::string &key, const std::string &value) {
+         request->PutU32(LTP_A_CONFIG_SNDBUF, "sndbuf", ParseBytes(key, value));
+     }},
+    {"dead",
+     [](Request *request, const std::string &key, const std::string &value) {
+         request->PutU32(LTP_A_CONFIG_DEAD_MS, "dead-ms", ParseTimeMs(key, value));
+     }},
+};
+
+// The labels are the keys of kSettings: what is shown can be set.
+const std::vector<Field> kFields = {
+    {LTP_A_CONFIG_FRACTION_PPM, Kind::kFraction, "fraction", "fraction"},
+    {LTP_A_CONFIG_LT_US, Kind::kThreshold, "lt_us", "lt"},
+    {LTP_A_CONFIG_DEADLINE_US, Kind::kThreshold, "deadline_us", "deadline"},
+    {LTP_A_CONFIG_CC, Kind::kText, "cc", "cc"},
+    {LTP_A_CONFIG_RCVBUF, Kind::kU32, "rcvbuf", "rcvbuf"},
+    {LTP_A_CONFIG_SNDBUF, Kind::kU32, "sndbuf", "sndbuf"},
+    {LTP_A_CONFIG_DEAD_MS, Kind::kMillisU32, "dead_ms", "dead"},
+};
+
+void Show(const Format &format, const Arguments &arguments) {
+    RefuseArguments(arguments);
+    Genl genl = OpenLtp();
+    Message config = genl.Get(genl.Make(LTP_CMD_CONFIG_GET));
+
+    Printer printer(format);
+    printer.BeginItem();
+    PrintFields(printer, config, kFields);
+    printer.EndItem();
+}
+
+const Setting &FindSetting(const std::string &key) {
+    for (const Setting &setting : kSettings)
+        if (key == setting.key) return setting;
+    throw UsageError("set: there is no \"" + key + "\"");
+}
+
+// Puts a "key value ..." line into a request.
+void PutSettings(Request *request, const Arguments &arguments) {
+    std::set<std::string> seen;
+
+    if (arguments.empty()) throw UsageError("set: what? Name at least one key and its value");
+    for (size_t i = 0; i < arguments.size(); i += 2) {
+        const std::string &key = arguments[i];
+        const Setting &setting = FindSetting(key);
+        if (i + 1 == arguments.size()) throw UsageError("set: " + key + " lacks its value");
+        if (!seen.insert(key).second) throw UsageError("set: " + key + " is given twice");
+        setting.put(request, key, arguments[i + 1]);
+    }
+}
+
+void Set(const Format &, const Arguments &arguments) {
+    // Parse before the module is asked for: a wrong line is wrong on any machine.
+    Request dry_run(0, LTP_CMD_CONFIG_SET, LTP_FAMILY_VERSION, 0);
+    PutSettings(&dry_run, arguments);
+
+    Genl genl = OpenLtp();
+    Request request = genl.Make(LTP_CMD_CONFIG_SET);
+    PutSettings(&request, arguments);
+    genl.Do(std::move(request));
+}
+
+}  // namespace
+
+const Object kConfig = {
+    "config",
+    "Usage: ltpctl [ config ] show\n"
+    "       ltpctl [ config ] set KEY VALUE ...\n"
+    "where  KEY VALUE := { fraction SHARE  enough of a tolerant flow's segments from lt on\n"
+    "                    | lt TIME         from a flow's first packet: the LT threshold\n"
+    "                    | deadline TIME   from which only critical segments count\n"
+    "                    | cc NAME         congestion control of new associations\n"
+    "                    | rcvbuf SIZE     SO_RCVBUF of new sockets\n"
+    "                    | sndbuf SIZE     SO_SNDBUF of new sockets\n"
+    "                    | dead TIME }     without any answer: the association is dead\n"
+    "       SHARE := 0.9 | 90%\n"
+    "       TIME := 300us | 20ms | 1.5s | none; a number alone counts microseconds\n"
+    "       SIZE := 65536 | 64K | 8M | 1G\n",
+    {{"show", Show}, {"set", Set}},
+};
+
+}  // namespace ltpctl

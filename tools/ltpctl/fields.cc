@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "fields.h"
+
+#include <arpa/inet.h>
+#include <linux/ltp_netlink.h>
+#include <net/if.h>
+
+namespace ltpctl {
+namespace {
+
+// In each attribute set of the spec it is the first.
+constexpr uint16_t kPad = 1;
+static_assert(static_cast<int>(LTP_A_CONFIG_PAD) == kPad &&
+              static_cast<int>(LTP_A_ASSOC_PAD) == kPad &&
+              static_cast<int>(LTP_A_FLOW_PAD) == kPad && static_cast<int>(LTP_A_STAT_PAD) == kPad);
+
+// What the endpoints are made of has the same numbers in both sets, one after the other.
+constexpr uint16_t kFirstEndpoint = LTP_A_FLOW_LOCAL_PORT;
+constexpr uint16_t kLastEndpoint = LTP_A_FLOW_IFINDEX;
+static_assert(static_cast<int>(LTP_A_ASSOC_LOCAL_PORT) == kFirstEndpoint &&
+              static_cast<int>(LTP_A_ASSOC_IFINDEX) == kLastEndpoint);
+
+void PrintEndpoint(Printer &printer, const Message &message, const char *prefix, uint16_t ipv4,
+                   uint16_t ipv6, uint16_t port) {
+    auto number = As<uint16_t>(message.Find(port));
+    auto addr4 = As<in_addr>(message.Find(ipv4));
+    auto addr6 = As<in6_addr>(message.Find(ipv6));
+    char text[INET6_ADDRSTRLEN] = "?";
+
+    if (!number || (!addr4 && !addr6)) return;
+    if (addr4)
+        inet_ntop(AF_INET, &*addr4, text, sizeof(text));
+    else
+        inet_ntop(AF_INET6, &*addr6, text, sizeof(text));
+    printer.Endpoint(prefix, text, ntohs(*number));
+}
+
+void PrintRaw(Printer &printer, const Message::Attribute &attribute) {
+    static const char kDigits[] = "0123456789abcdef";
+    std::string hex = "0x";
+    for (unsigned char c : attribute.payload) {
+        hex += kDigits[c >> 4];
+        hex += kDigits[c & 15];
+    }
+    std::string key = "attr_" + std::to_string(attribute.type);
+    printer.Text(key.c_str(), key.c_str(), hex);
+}
+
+// False if the attribute has not the size that its kind wants.
+bool PrintField(Printer &printer, const Field &field, const Message::Attribute &attribute) {
+    auto u32 = As<uint32_t>(&attribute);
+    auto u64 = As<uint64_t>(&attribute);
+
+    switch (field.kind) {
+        case Kind::kU32:
+            if (u32) printer.Number(field.key, field.label, *u32);
+            return u32.has_value();
+        case Kind::kU64:
+            if (u64) printer.Number(field.key, field.label, *u64);
+            return u64.has_value();
+        case Kind::kTimeU32:
+            if (u32) printer.TimeUs(field.key, field.label, *u32);
+            return u32.has_value();
+        case Kind::kTimeU64:
+            if (u64) printer.TimeUs(field.key, field.label, *u64);
+            return u64.has_value();
+        case Kind::kMillisU32:
+            if (u32) printer.TimeMs(field.key, field.label, *u32);
+            return u32.has_value();
+        case Kind::kThreshold:
+            if (u64) printer.ThresholdUs(field.key, field.label, *u64);
+            return u64.has_value();
+        case Kind::kFraction:
+            if (u32) printer.FractionPpm(field.key, field.label, *u32);
+            return u32.has_value();
+        case Kind::kRate:
+            if (u64) printer.Rate(field.key, field.label, *u64);
+            return u64.has_value();
+        case Kind::kEnum:
+            if (u32)
+                printer.Text(field.key, field.label,
+                             *u32 < field.names.size() ? field.names[*u32] : std::to_string(*u32));
+            return u32.has_value();
+        case Kind::kText:
+            printer.Text(field.key, field.label, attribute.payload.c_str());
+            return true;
+        case Kind::kFlag:
+            if (attribute.payload.empty()) printer.Flag(field.key, field.label, true);
+            return attribute.payload.empty();
+        case Kind::kEndpoints:
+        case Kind::kNewLine:
+            break;
+    }
+    return false;
+}
+
+void PrintEndpoints(Printer &printer, const Message &message) {
+    PrintEndpoint(printer, message, "local", LTP_A_FLOW_LOCAL_IPV4, LTP_A_FLOW_LOCAL_IPV6,
+                  LTP_A_FLOW_LOCAL_PORT);
+    PrintEndpoint(printer, message, "peer", LTP_A_FLOW_PEER_IPV4, LTP_A_FLOW_PEER_IPV6,
+                  LTP_A_FLOW_PEER_PORT);
+    auto ifindex = As<uint32_t>(message.Find(LTP_A_FLOW_IFINDEX));
+    char name[IF_NAMESIZE];
+    if (ifindex)
+        printer.Text("dev", "dev",
+                     if_indextoname(*ifindex, name) ? name : "if" + std::to_string(*ifindex));
+}
+
+bool Knows(const std::vector<Field> &fields, uint16_t type) {
+    if (type == kPad) return true;
+    for (const Field &field : fields) {
+        if (field.type == type) return true;
+        if (field.kind == Kind::kEndpoints && type >= kFirstEndpoint && type <= kLastEndpoint)
+            return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+void PrintFields(Printer &printer, const Message &message, const std::vector<Field> &fields) {
+    std::vector<const Message::Attribute *> unprinted;
+    for (const Field &field : fields) {
+        if (field.detail && !printer.details()) continue;
+        if (field.kind == Kind::kNewLine) {
+            printer.NewLine();
+        } else if (field.kind == Kind::kEndpoints) {
+            PrintEndpoints(printer, message);
+        } else if (const Message::Attribute *attribute = message.Find(field.type)) {
+            if (!PrintField(printer, field, *attribute)) unprinted.push_back(attribute);
+        } else if (field.kind == Kind::kFlag) {
+            printer.Flag(field.key, field.label, false);
+        }
+    }
+    for (const Message::Attribute &attribute : message.attributes())
+        if (!Knows(fields, attribute.type)) unprinted.push_back(&attribute);
+    for (const Message::Attribute *attribute : unprinted) PrintRaw(printer, *attribute);
+}
+
+}  // namespace ltpctl
