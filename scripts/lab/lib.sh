@@ -87,7 +87,9 @@ lab_step() { # TITLE LOG COMMAND...
 	trap - INT TERM HUP
 	[ ! -t 2 ] || printf '\r\033[K' >&2
 	if [ "$status" != 0 ]; then
-		tail -n 15 "$log" >&2
+		# With parallel makes the reason is rarely at the end.
+		grep -m 5 -E 'error:|^E: |^(make|cc|ld).*cannot' "$log" >&2 || true
+		tail -n 10 "$log" >&2
 		die "$title failed (status $status); the whole log is $log"
 	fi
 	say "$title: done in $(lab_elapsed $((SECONDS - start)))"
