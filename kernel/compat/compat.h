@@ -5,7 +5,7 @@
  * The module's code is written for the newest kernel. Here an older one gets
  * the same names, so that no other file asks which kernel it is. What is there
  * is found in the headers in use: by probe.sh, which gives LTP_HAVE_..., or by
- * the preprocessor where it can see for itself. Never by a version number,
+ * the preprocessor where it sees a macro. Never by a version number,
  * distributions backport. When the oldest kernel that lacks something is no
  * longer supported, its section goes.
  *
@@ -21,6 +21,7 @@
 #ifndef _LTP_COMPAT_H
 #define _LTP_COMPAT_H
 
+#include <kunit/visibility.h>
 #include <linux/filter.h>
 #include <linux/genetlink.h>
 #include <linux/hrtimer.h>
@@ -46,18 +47,18 @@
 
 /* ---- headers that were split off others ---- */
 
-#if __has_include(<linux/unaligned.h>)
+#ifdef LTP_HAVE_UNALIGNED_H
 #include <linux/unaligned.h>
 #else
 #include <asm/unaligned.h>
 #endif
-#if __has_include(<net/gso.h>)
+#ifdef LTP_HAVE_GSO_H
 #include <net/gso.h>
 #endif
-#if __has_include(<net/proto_memory.h>)
+#ifdef LTP_HAVE_PROTO_MEMORY_H
 #include <net/proto_memory.h>
 #endif
-#if __has_include(<net/rps.h>)
+#ifdef LTP_HAVE_RPS_H
 #include <net/rps.h>
 #endif
 
@@ -412,19 +413,6 @@ static inline struct nlattr **ltp_genl_dump_attrs(struct netlink_callback *cb)
 #define LTP_CTL_TABLE const struct ctl_table
 #else
 #define LTP_CTL_TABLE struct ctl_table
-#endif
-
-/* ---- modules and tests ---- */
-
-/*
- * 6.2: symbols that only tests see. Debian's 6.1 has the header, by backport.
- * Without KUnit the tests are not built, but the marked functions are.
- */
-#if __has_include(<kunit/visibility.h>)
-#include <kunit/visibility.h>
-#else
-#define VISIBLE_IF_KUNIT static
-#define EXPORT_SYMBOL_IF_KUNIT(symbol)
 #endif
 
 #endif /* _LTP_COMPAT_H */

@@ -6,7 +6,7 @@
 # flags (see probe.mk), compat.h acts on them.
 #
 # Distributions backport, so a kernel's version says nothing about its headers.
-# What the preprocessor can see by itself (macros, files) is probed in compat.h.
+# What the preprocessor can see by itself, macros, is probed in compat.h.
 
 set -eu
 
@@ -27,6 +27,12 @@ probe() {
 		printf -- '-DLTP_HAVE_%s ' "$1"
 	fi
 }
+
+# Headers split off others
+probe UNALIGNED_H linux/unaligned.h ''
+probe GSO_H net/gso.h ''
+probe PROTO_MEMORY_H net/proto_memory.h ''
+probe RPS_H net/rps.h ''
 
 # Members of structures
 probe PROTO_ACCEPT_ARG net/sock.h '\(\*accept\)\(struct sock \*sk, struct proto_accept_arg \*'
