@@ -14,35 +14,35 @@ namespace {
 
 struct Setting {
     const char *key;
-    void (*put)(Request *request, const std::string &key, const std::string &value);
+    void (*put)(Request *request, const char *key, const std::string &value);
 };
 
 const Setting kSettings[] = {
     {"fraction",
-     [](Request *request, const std::string &key, const std::string &value) {
-         request->PutU32(LTP_A_CONFIG_FRACTION_PPM, "fraction-ppm", ParseFractionPpm(key, value));
+     [](Request *request, const char *key, const std::string &value) {
+         request->PutU32(LTP_A_CONFIG_FRACTION_PPM, key, ParseFractionPpm(key, value));
      }},
     {"lt",
-     [](Request *request, const std::string &key, const std::string &value) {
-         request->PutU64(LTP_A_CONFIG_LT_US, "lt-us", ParseTimeUs(key, value));
+     [](Request *request, const char *key, const std::string &value) {
+         request->PutU64(LTP_A_CONFIG_LT_US, key, ParseTimeUs(key, value));
      }},
     {"deadline",
-     [](Request *request, const std::string &key, const std::string &value) {
-         request->PutU64(LTP_A_CONFIG_DEADLINE_US, "deadline-us", ParseTimeUs(key, value));
+     [](Request *request, const char *key, const std::string &value) {
+         request->PutU64(LTP_A_CONFIG_DEADLINE_US, key, ParseTimeUs(key, value));
      }},
-    {"cc", [](Request *request, const std::string &,
-              const std::string &value) { request->PutString(LTP_A_CONFIG_CC, "cc", value); }},
+    {"cc", [](Request *request, const char *key,
+              const std::string &value) { request->PutString(LTP_A_CONFIG_CC, key, value); }},
     {"rcvbuf",
-     [](Request *request, const std::string &key, const std::string &value) {
-         request->PutU32(LTP_A_CONFIG_RCVBUF, "rcvbuf", ParseBytes(key, value));
+     [](Request *request, const char *key, const std::string &value) {
+         request->PutU32(LTP_A_CONFIG_RCVBUF, key, ParseBytes(key, value));
      }},
     {"sndbuf",
-     [](Request *request, const std::string &key, const std::string &value) {
-         request->PutU32(LTP_A_CONFIG_SNDBUF, "sndbuf", ParseBytes(key, value));
+     [](Request *request, const char *key, const std::string &value) {
+         request->PutU32(LTP_A_CONFIG_SNDBUF, key, ParseBytes(key, value));
      }},
     {"dead",
-     [](Request *request, const std::string &key, const std::string &value) {
-         request->PutU32(LTP_A_CONFIG_DEAD_MS, "dead-ms", ParseTimeMs(key, value));
+     [](Request *request, const char *key, const std::string &value) {
+         request->PutU32(LTP_A_CONFIG_DEAD_MS, key, ParseTimeMs(key, value));
      }},
 };
 
@@ -84,7 +84,7 @@ void PutSettings(Request *request, const Arguments &arguments) {
         const Setting &setting = FindSetting(key);
         if (i + 1 == arguments.size()) throw UsageError("set: " + key + " lacks its value");
         if (!seen.insert(key).second) throw UsageError("set: " + key + " is given twice");
-        setting.put(request, key, arguments[i + 1]);
+        setting.put(request, setting.key, arguments[i + 1]);
     }
 }
 

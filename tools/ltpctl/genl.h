@@ -41,7 +41,7 @@ std::optional<T> As(const Message::Attribute *attribute) {
     return value;
 }
 
-// A request in the making. Attributes keep the names that the spec gives them, so that an error
+// A request in the making. Attributes keep the names that the user knows them by, so that an error
 // can say which of them the kernel means.
 class Request {
   public:
