@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What LTP_INFO and netlink tell of an association. */
 #include <linux/math64.h>
+#include <net/tcp_states.h>
 
+#include "assoc.h"
 #include "flow_tx.h"
 #include "info.h"
 
@@ -17,15 +19,16 @@ static u32 ltp_info_us(u64 ns)
  *
  * Context: socket locked.
  */
-void ltp_info_fill(const struct sock *sk, struct ltp_info *info)
+void ltp_info_fill(struct sock *sk, struct ltp_info *info)
 {
 	const struct ltp_sock *lp = ltp_sk(sk);
 	const struct ltp_tx *tx = &lp->tx;
 	const struct ltp_rx *rx = &lp->rx;
-	const struct list_head *node;
+	const struct ltp_flow_tx *out;
+	const struct ltp_flow_rx *in;
 
 	memset(info, 0, sizeof(*info));
-	info->state = lp->phase;
+	info->state = sk->sk_state == TCP_LISTEN ? LTP_LISTEN : lp->phase;
 	info->segments_out = tx->sent;
 	info->segments_in = rx->segments;
 	info->retransmitted = tx->retransmitted;
@@ -41,14 +44,15 @@ void ltp_info_fill(const struct sock *sk, struct ltp_info *info)
 	info->probes = tx->probes;
 	info->bytes_acked = tx->delivered;
 	info->bytes_received = rx->bytes;
-	list_for_each(node, &tx->flows)
+	list_for_each_entry(out, &tx->flows, node)
 		info->flows_out++;
-	list_for_each(node, &rx->flows)
-		info->flows_in++;
+	list_for_each_entry(in, &rx->flows, node)
+		if (!in->read)
+			info->flows_in++;
 	/* The rest has a meaning only once the handshake is done. */
-	if (lp->phase != LTP_ESTABLISHED && lp->phase != LTP_CLOSING)
+	if (!ltp_assoc_is_open(lp))
 		return;
-	info->seg_size = ltp_tx_segsize((struct sock *)sk);
-	if (tx->cc.ops && tx->cc.ops->info)
+	info->seg_size = ltp_tx_segsize(sk);
+	if (tx->cc.ops->info)
 		tx->cc.ops->info(&tx->cc, info);
 }

@@ -5,6 +5,6 @@
 
 #include "ltp.h"
 
-void ltp_info_fill(const struct sock *sk, struct ltp_info *info);
+void ltp_info_fill(struct sock *sk, struct ltp_info *info);
 
 #endif /* _LTP_INFO_H */
