@@ -61,38 +61,38 @@ inline void fail(const char *text, const char *file, int line) {
 
 } // namespace test
 
-#define TEST(name)                                                                                                 \
-    static void test_##name();                                                                                     \
-    static const test::Register register_##name(#name, test_##name);                                              \
+#define TEST(name)                                                                                           \
+    static void test_##name();                                                                               \
+    static const test::Register register_##name(#name, test_##name);                                         \
     static void test_##name()
 
-#define CHECK(condition)                                                                                           \
-    do {                                                                                                           \
-        if (!(condition))                                                                                          \
-            test::fail(#condition, __FILE__, __LINE__);                                                            \
+#define CHECK(condition)                                                                                     \
+    do {                                                                                                     \
+        if (!(condition))                                                                                    \
+            test::fail(#condition, __FILE__, __LINE__);                                                      \
     } while (0)
 
-#define CHECK_EQ(a, b)                                                                                             \
-    do {                                                                                                           \
-        const auto check_a = (a);                                                                                  \
-        const auto check_b = (b);                                                                                  \
-        if (!(check_a == check_b))                                                                                 \
-            throw test::Failure(test::show(#a " == " #b, check_a, check_b, __FILE__, __LINE__));                   \
+#define CHECK_EQ(a, b)                                                                                       \
+    do {                                                                                                     \
+        const auto check_a = (a);                                                                            \
+        const auto check_b = (b);                                                                            \
+        if (!(check_a == check_b))                                                                           \
+            throw test::Failure(test::show(#a " == " #b, check_a, check_b, __FILE__, __LINE__));             \
     } while (0)
 
 /// That @p expression throws @p type, and that the sentence contains @p part.
-#define CHECK_THROWS(expression, type, part)                                                                       \
-    do {                                                                                                           \
-        bool check_thrown = false;                                                                                 \
-        try {                                                                                                      \
-            expression;                                                                                            \
-        } catch (const type &e) {                                                                                  \
-            check_thrown = true;                                                                                   \
-            if (std::string(e.what()).find(part) == std::string::npos)                                             \
-                throw test::Failure(test::show(#expression, e.what(), part, __FILE__, __LINE__));                  \
-        }                                                                                                          \
-        if (!check_thrown)                                                                                         \
-            test::fail(#expression " throws nothing", __FILE__, __LINE__);                                         \
+#define CHECK_THROWS(expression, type, part)                                                                 \
+    do {                                                                                                     \
+        bool check_thrown = false;                                                                           \
+        try {                                                                                                \
+            expression;                                                                                      \
+        } catch (const type &e) {                                                                            \
+            check_thrown = true;                                                                             \
+            if (std::string(e.what()).find(part) == std::string::npos)                                       \
+                throw test::Failure(test::show(#expression, e.what(), part, __FILE__, __LINE__));            \
+        }                                                                                                    \
+        if (!check_thrown)                                                                                   \
+            test::fail(#expression " throws nothing", __FILE__, __LINE__);                                   \
     } while (0)
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "harness.hpp"
 
+#include "ltp_lib.h"
 #include <ltp/address.hpp>
 #include <ltp/error.hpp>
 #include <ltp/socket.hpp>
-#include "ltp_lib.h"
 
 #include <cerrno>
 #include <cstring>
@@ -25,9 +25,11 @@ bool contains(const std::string &s, const char *part) { return s.find(part) != s
 TEST(errors_say_what_to_do) {
     CHECK(contains(explain(Operation::socket, EPROTONOSUPPORT, ""), "modprobe ltp"));
     CHECK(contains(explain(Operation::socket, ESOCKTNOSUPPORT, ""), "insmod ltp.ko"));
-    CHECK(contains(explain(Operation::connect, ECONNREFUSED, "10.0.0.1:5000"), "nobody listens on 10.0.0.1:5000"));
+    CHECK(contains(explain(Operation::connect, ECONNREFUSED, "10.0.0.1:5000"),
+                   "nobody listens on 10.0.0.1:5000"));
     CHECK(contains(explain(Operation::connect, ETIMEDOUT, "10.0.0.1:5000"), "protocol 253"));
-    CHECK(contains(explain(Operation::receive, ECONNRESET, "10.0.0.1:5000"), "died in the middle of a message"));
+    CHECK(contains(explain(Operation::receive, ECONNRESET, "10.0.0.1:5000"),
+                   "died in the middle of a message"));
     CHECK(contains(explain(Operation::send, EPIPE, "h"), "closed"));
     // An unknown one still names what was tried and what the system says.
     CHECK(contains(explain(Operation::send, EILSEQ, "h"), std::strerror(EILSEQ)));

@@ -4,7 +4,6 @@
 #include <ltp/error.hpp>
 #include <ltp/map.hpp>
 
-
 using ltp::Map;
 
 TEST(map_empty) {

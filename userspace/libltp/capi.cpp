@@ -130,7 +130,8 @@ int ltpl_set_holes(ltpl_socket *s, int holes) {
     return guarded([&] { return s ? (s->socket.set_holes(holes), 0) : null_argument(); });
 }
 
-int ltpl_send(ltpl_socket *s, const void *data, size_t length, const struct ltp_sndinfo *info, int timeout_ms) {
+int ltpl_send(ltpl_socket *s, const void *data, size_t length, const struct ltp_sndinfo *info,
+              int timeout_ms) {
     return guarded([&] {
         if (!s || !data)
             return null_argument();
@@ -152,7 +153,8 @@ int64_t ltpl_recv(ltpl_socket *s, void *buffer, size_t length, struct ltp_rcvinf
     return guarded([&]() -> std::int64_t {
         if (!s || !buffer)
             return null_argument();
-        const auto got = s->socket.receive(buffer, length, map ? &map->map : nullptr, false, wait_of(timeout_ms));
+        const auto got =
+            s->socket.receive(buffer, length, map ? &map->map : nullptr, false, wait_of(timeout_ms));
         if (!got)
             return 0;
         if (info) {
@@ -222,7 +224,8 @@ int ltpl_gather_new(ltpl_gather **out, size_t elements, enum ltpl_dtype dtype, e
     return guarded([&] {
         if (!out)
             return null_argument();
-        if (dtype < LTPL_FLOAT32 || dtype > LTPL_BFLOAT16 || fill < LTPL_MEAN_OF_RECEIVED || fill > LTPL_PREVIOUS)
+        if (dtype < LTPL_FLOAT32 || dtype > LTPL_BFLOAT16 || fill < LTPL_MEAN_OF_RECEIVED ||
+            fill > LTPL_PREVIOUS)
             return failed(EINVAL, "there is no such dtype or fill policy: use the values in ltp_lib.h");
         *out = new ltpl_gather{
             ltp::Gather(elements, static_cast<ltp::DType>(dtype), static_cast<ltp::Fill>(fill))};

@@ -59,10 +59,12 @@ std::string explain(Operation op, int error, const std::string &who) {
         return peer + " has ended the connection: connect anew";
     case ETIMEDOUT:
         if (op == Operation::connect)
-            return peer + " did not answer: check the address, and that IP protocol 253 passes every firewall "
-                          "on the way";
-        return peer + " does not answer any more: check that it runs and that the network is up, then connect "
-                      "anew";
+            return peer +
+                   " did not answer: check the address, and that IP protocol 253 passes every firewall "
+                   "on the way";
+        return peer +
+               " does not answer any more: check that it runs and that the network is up, then connect "
+               "anew";
     case EPIPE:
         return "the connection to " + peer + " is closed: connect anew to send more";
     case ENOTCONN:
@@ -78,7 +80,8 @@ std::string explain(Operation op, int error, const std::string &who) {
         return "the message to " + peer + " is too long: a message has at most 4294967295 bytes";
     case EACCES:
     case EPERM:
-        return std::string(verb(op)) + " " + peer + " is not permitted: run as root, or use a port above 1023";
+        return std::string(verb(op)) + " " + peer +
+               " is not permitted: run as root, or use a port above 1023";
     case EMFILE:
     case ENFILE:
         return "too many files are open: close some, or raise the limit with 'ulimit -n'";
@@ -87,7 +90,8 @@ std::string explain(Operation op, int error, const std::string &who) {
         return "the kernel has no memory left for " + std::string(verb(op)) + " " + peer +
                ": lower SO_SNDBUF or SO_RCVBUF, or free memory";
     case ENOPROTOOPT:
-        return "the loaded LTP module does not know this option: load the module that belongs to this library";
+        return "the loaded LTP module does not know this option: load the module that belongs to this "
+               "library";
     case EBADF:
         return "the socket is closed: make a new one";
     default:

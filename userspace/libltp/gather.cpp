@@ -12,7 +12,8 @@ namespace ltp {
 
 namespace {
 
-// -- the element types: how they are stored, and what they are summed in -----------------------------------------
+// -- the element types: how they are stored, and what they are summed in
+// -----------------------------------------
 //
 // All of it is straight-line code without calls, so that the loops below become vector instructions.
 
@@ -145,7 +146,8 @@ const char *dtype_name(DType dtype) noexcept {
     return "?";
 }
 
-Gather::Gather(std::size_t elements, DType dtype, Fill fill) : elements_(elements), dtype_(dtype), fill_(fill) {
+Gather::Gather(std::size_t elements, DType dtype, Fill fill)
+    : elements_(elements), dtype_(dtype), fill_(fill) {
     if (dtype == DType::float64)
         sum64_.resize(elements);
     else

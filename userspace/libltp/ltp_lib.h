@@ -41,15 +41,16 @@ int ltpl_set_reports(ltpl_socket *s, int on);
 int ltpl_set_holes(ltpl_socket *s, int holes);
 
 /* Sends one message; info may be NULL: reliable, tag 0. */
-int ltpl_send(ltpl_socket *s, const void *data, size_t length, const struct ltp_sndinfo *info, int timeout_ms);
+int ltpl_send(ltpl_socket *s, const void *data, size_t length, const struct ltp_sndinfo *info,
+              int timeout_ms);
 
 /*
- * Receives one message. Returns its length; 0 if the peer closed in an orderly way. info and map may be NULL. A
- * message longer than the buffer is consumed and gives -EMSGSIZE. After -ETIMEDOUT and -EINTR call again with the
- * same buffer.
+ * Receives one message. Returns its length; 0 if the peer closed in an orderly way. info and map may be NULL.
+ * A message longer than the buffer is consumed and gives -EMSGSIZE. After -ETIMEDOUT and -EINTR call again
+ * with the same buffer.
  */
 int64_t ltpl_recv(ltpl_socket *s, void *buffer, size_t length, struct ltp_rcvinfo *info, ltpl_map *map,
-		  int timeout_ms);
+                  int timeout_ms);
 
 /* Takes the oldest report: 1 if there was one, 0 if not. map may be NULL. */
 int ltpl_report(ltpl_socket *s, struct ltp_report *report, ltpl_map *map);

@@ -16,7 +16,8 @@ namespace ltp {
 
 namespace {
 
-/// A segment has at least this many bytes (the default grain), so a message has at most length / grain of them.
+/// A segment has at least this many bytes (the default grain), so a message has at most length / grain of
+/// them.
 constexpr std::size_t kGrain = 16;
 
 std::size_t map_bytes(std::size_t length) {
@@ -43,7 +44,9 @@ bool wait_for(int fd, short events, const Deadline &deadline, const std::string 
 
 class NonBlocking {
 public:
-    explicit NonBlocking(int fd) : fd_(fd), flags_(fcntl(fd, F_GETFL)) { fcntl(fd_, F_SETFL, flags_ | O_NONBLOCK); }
+    explicit NonBlocking(int fd) : fd_(fd), flags_(fcntl(fd, F_GETFL)) {
+        fcntl(fd_, F_SETFL, flags_ | O_NONBLOCK);
+    }
     ~NonBlocking() { fcntl(fd_, F_SETFL, flags_); }
     NonBlocking(const NonBlocking &) = delete;
     NonBlocking &operator=(const NonBlocking &) = delete;
@@ -73,7 +76,8 @@ std::string reason_name(ltp_close_reason reason) {
     }
 }
 
-// -- life -------------------------------------------------------------------------------------------------------
+// -- life
+// -------------------------------------------------------------------------------------------------------
 
 Socket::Socket(int fd) noexcept : fd_(fd) {
     sockaddr_storage a{};
@@ -222,7 +226,8 @@ Address Socket::peer() const {
     return Address(reinterpret_cast<sockaddr *>(&a), size);
 }
 
-// -- options ----------------------------------------------------------------------------------------------------
+// -- options
+// ----------------------------------------------------------------------------------------------------
 
 void Socket::set_option(int level, int name, const void *value, socklen_t size) {
     if (setsockopt(fd_, level, name, value, size))
@@ -317,9 +322,11 @@ ltp_info Socket::info() const {
     return i;
 }
 
-// -- sending ----------------------------------------------------------------------------------------------------
+// -- sending
+// ----------------------------------------------------------------------------------------------------
 
-ssize_t Socket::send_once(const void *data, std::size_t length, std::size_t sent, const SendInfo &info, int flags) {
+ssize_t Socket::send_once(const void *data, std::size_t length, std::size_t sent, const SendInfo &info,
+                          int flags) {
     iovec iov{const_cast<char *>(static_cast<const char *>(data)) + sent, length - sent};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ltp_sndinfo))] = {};
     msghdr msg{};
@@ -333,7 +340,8 @@ ssize_t Socket::send_once(const void *data, std::size_t length, std::size_t sent
         si.critical = info.critical;
         si.flags = info.tolerant ? LTP_TOLERANT : 0;
         if (info.giveup)
-            si.giveup_us = static_cast<std::uint32_t>(std::clamp<Duration::rep>(info.giveup->count(), 1, UINT_MAX));
+            si.giveup_us =
+                static_cast<std::uint32_t>(std::clamp<Duration::rep>(info.giveup->count(), 1, UINT_MAX));
         msg.msg_control = control;
         msg.msg_controllen = sizeof(control);
         cmsghdr *c = CMSG_FIRSTHDR(&msg);
@@ -347,13 +355,16 @@ ssize_t Socket::send_once(const void *data, std::size_t length, std::size_t sent
 
 static void check_length(std::size_t length) {
     if (!length)
-        throw Error(EINVAL, "a message has at least one byte: send none for an empty tensor, or send a tag with one byte");
+        throw Error(
+            EINVAL,
+            "a message has at least one byte: send none for an empty tensor, or send a tag with one byte");
     if (length > UINT32_MAX)
         throw Error(EMSGSIZE, "a message of " + std::to_string(length) +
                                   " bytes is too long: split it, 4294967295 bytes is the most");
 }
 
-static const char *const kCut = ": an earlier message was cut in the middle, close this connection and connect anew";
+static const char *const kCut =
+    ": an earlier message was cut in the middle, close this connection and connect anew";
 
 bool Socket::send_some(const void *data, std::size_t length, std::size_t &sent, const SendInfo &info) {
     check_length(length);
@@ -404,7 +415,8 @@ void Socket::send(const void *data, std::size_t length, const SendInfo &info, co
     largest_sent_ = std::max(largest_sent_, length);
 }
 
-// -- receiving --------------------------------------------------------------------------------------------------
+// -- receiving
+// --------------------------------------------------------------------------------------------------
 
 void Socket::prepare_receive() {
     const int on = 1;
@@ -416,7 +428,8 @@ void Socket::prepare_receive() {
     rx_ready_ = true;
 }
 
-ssize_t Socket::receive_once(void *buffer, std::size_t length, int flags, RcvInfo &info, Map *map, bool &truncated) {
+ssize_t Socket::receive_once(void *buffer, std::size_t length, int flags, RcvInfo &info, Map *map,
+                             bool &truncated) {
     iovec iov{buffer, length};
     msghdr msg{};
     const std::size_t need =
@@ -482,8 +495,8 @@ void *Socket::receive_pending() noexcept {
 }
 
 static std::string mismatch(const std::string &who, std::size_t message, std::size_t buffer) {
-    return "the message from " + who + " has " + std::to_string(message) + " bytes where " + std::to_string(buffer) +
-           " were expected: make both sides use the same shape and dtype";
+    return "the message from " + who + " has " + std::to_string(message) + " bytes where " +
+           std::to_string(buffer) + " were expected: make both sides use the same shape and dtype";
 }
 
 static void check_same_buffer(const void *pending, const void *buffer, const std::string &who) {
@@ -492,7 +505,8 @@ static void check_same_buffer(const void *pending, const void *buffer, const std
                                 " is in another buffer already: call receive again with that buffer");
 }
 
-std::optional<RcvInfo> Socket::receive(void *buffer, std::size_t length, Map *map, bool exact, const Wait &wait) {
+std::optional<RcvInfo> Socket::receive(void *buffer, std::size_t length, Map *map, bool exact,
+                                       const Wait &wait) {
     const Deadline deadline(wait);
     RcvInfo info;
     bool truncated = false;
@@ -554,7 +568,8 @@ Socket::Step Socket::receive_some(void *buffer, std::size_t length, RcvInfo &inf
     return Step::done;
 }
 
-// -- reports ----------------------------------------------------------------------------------------------------
+// -- reports
+// ----------------------------------------------------------------------------------------------------
 
 void Socket::collect_reports() {
     std::vector<std::uint64_t> words;
@@ -605,7 +620,8 @@ std::optional<Report> Socket::report() {
     return r;
 }
 
-// -- several at once --------------------------------------------------------------------------------------------
+// -- several at once
+// --------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -616,8 +632,8 @@ void after_poll(Socket &socket, const pollfd &p) {
 }
 
 /// Waits until one of @p polls can go on.
-void poll_all(std::vector<pollfd> &polls, const Deadline &deadline, const std::string &doing, const std::string &late,
-              const std::string &hint) {
+void poll_all(std::vector<pollfd> &polls, const Deadline &deadline, const std::string &doing,
+              const std::string &late, const std::string &hint) {
     for (;;) {
         const int rc = poll(polls.data(), polls.size(), deadline.poll_ms());
         if (rc > 0)
@@ -652,8 +668,9 @@ static Duration do_receive_all(std::vector<Incoming> &incoming, const Wait &wait
             }
         if (open.empty())
             break;
-        poll_all(polls, deadline, "receiving from " + std::to_string(open.size()) + " of " +
-                                      std::to_string(incoming.size()) + " peers",
+        poll_all(polls, deadline,
+                 "receiving from " + std::to_string(open.size()) + " of " + std::to_string(incoming.size()) +
+                     " peers",
                  "still waiting for " + open[0]->socket->peer_name(),
                  "check that every peer sends, or allow more time");
         if (!first)
@@ -667,9 +684,10 @@ static Duration do_receive_all(std::vector<Incoming> &incoming, const Wait &wait
             case Socket::Step::again:
                 break;
             case Socket::Step::closed:
-                throw Error(ECONNRESET, i.socket->peer_name() +
-                                            " closed its connection where a message was due: start it again and "
-                                            "connect anew");
+                throw Error(ECONNRESET,
+                            i.socket->peer_name() +
+                                " closed its connection where a message was due: start it again and "
+                                "connect anew");
             case Socket::Step::done:
                 i.done = true;
                 if (i.info.length != i.length)
@@ -709,8 +727,9 @@ void send_all(std::vector<Outgoing> &outgoing, const Wait &wait) {
         if (open.empty())
             return;
         if (once)
-            poll_all(polls, deadline, "sending to " + std::to_string(open.size()) + " of " +
-                                          std::to_string(outgoing.size()) + " peers",
+            poll_all(polls, deadline,
+                     "sending to " + std::to_string(open.size()) + " of " + std::to_string(outgoing.size()) +
+                         " peers",
                      "still waiting for " + open[0]->socket->peer_name(), "check that every peer receives");
         for (std::size_t k = 0; k < open.size(); k++) {
             Outgoing &o = *open[k];

@@ -41,8 +41,8 @@ public:
     using Error::Error;
 };
 
-/// A message came that does not fit the buffer that waited for it. error() is EMSGSIZE; the message is consumed
-/// and the socket can be used further.
+/// A message came that does not fit the buffer that waited for it. error() is EMSGSIZE; the message is
+/// consumed and the socket can be used further.
 class LTP_EXPORT SizeMismatch : public Error {
 public:
     SizeMismatch(std::size_t message, std::size_t buffer, const std::string &sentence);

@@ -20,7 +20,8 @@ LTP_EXPORT const char *dtype_name(DType dtype) noexcept;
 
 /// What stands in for a segment that a worker's message lost.
 enum class Fill {
-    /// Nothing: the sum is divided by the number of workers that delivered the segment. The mean stays unbiased
+    /// Nothing: the sum is divided by the number of workers that delivered the segment. The mean stays
+    /// unbiased
     /// however unevenly the loss falls. A segment that nobody delivered is 0.
     mean_of_received,
     /// Zero: the sum is divided by the number of workers, so the mean shrinks where segments are missing.
@@ -30,7 +31,8 @@ enum class Fill {
     previous,
 };
 
-/// Sums the workers' messages segment by segment and divides by the count of those that delivered the segment.
+/// Sums the workers' messages segment by segment and divides by the count of those that delivered the
+/// segment.
 ///
 ///     Gather g(n, DType::float32);
 ///     g.begin();
@@ -46,13 +48,13 @@ public:
 
     /// Forgets what was added.
     void begin();
-    /// Adds one worker's message of elements() elements. Throws Error when @p map is of another length, or when
-    /// its segments cut an element.
+    /// Adds one worker's message of elements() elements. Throws Error when @p map is of another length, or
+    /// when its segments cut an element.
     void add(const void *data, const Map &map);
     /// Adds one worker's message that lost nothing.
     void add(const void *data);
-    /// Writes the mean of elements() elements to @p mean, which may be one of the workers' buffers. Throws Error
-    /// when nothing was added.
+    /// Writes the mean of elements() elements to @p mean, which may be one of the workers' buffers. Throws
+    /// Error when nothing was added.
     void finish(void *mean);
 
     std::size_t elements() const noexcept { return elements_; }

@@ -11,8 +11,9 @@
 
 namespace ltp {
 
-/// The bitmap of a flow. Segment i holds the bytes [i * seg_size, (i + 1) * seg_size) of the message; the last
-/// segment may be shorter. Bit i % 64 of word i / 64 is set if segment i arrived, as in struct ltp_rcvmap.
+/// The bitmap of a flow. Segment i holds the bytes [i * seg_size, (i + 1) * seg_size) of the message; the
+/// last segment may be shorter. Bit i % 64 of word i / 64 is set if segment i arrived, as in struct
+/// ltp_rcvmap.
 class LTP_EXPORT Map {
 public:
     /// A stretch of the message, in bytes.
@@ -27,8 +28,8 @@ public:
     /// The map of a message of @p length bytes of which all (@p arrived) or nothing arrived.
     Map(std::size_t length, std::uint32_t seg_size, bool arrived);
 
-    /// Takes the kernel's words over. @p words may hold fewer than @p segments bits: what is missing counts as
-    /// not arrived.
+    /// Takes the kernel's words over. @p words may hold fewer than @p segments bits: what is missing counts
+    /// as not arrived.
     void assign(std::size_t length, std::uint32_t seg_size, std::uint32_t segments, const void *words,
                 std::size_t words_bytes);
 
@@ -74,7 +75,8 @@ public:
     std::vector<Range> holes() const;
 
     bool operator==(const Map &o) const {
-        return length_ == o.length_ && seg_size_ == o.seg_size_ && segments_ == o.segments_ && words_ == o.words_;
+        return length_ == o.length_ && seg_size_ == o.seg_size_ && segments_ == o.segments_ &&
+               words_ == o.words_;
     }
 
 private:

@@ -41,8 +41,8 @@ struct Wait {
 /// How a message is sent; see struct ltp_sndinfo.
 struct SendInfo {
     std::uint64_t tag = 0;
-    bool tolerant = false;         ///< segments of it may be lost
-    std::uint32_t critical = 0;    ///< leading bytes that must arrive
+    bool tolerant = false;            ///< segments of it may be lost
+    std::uint32_t critical = 0;       ///< leading bytes that must arrive
     std::optional<Duration> giveup{}; ///< the sender gives up after this; no value: never
 };
 
@@ -75,11 +75,13 @@ struct Thresholds {
     std::optional<Duration> deadline{}; ///< from when only critical segments count; 0: never
 };
 
-/// "complete", "fraction", "deadline", "gave_up", "lost", "open"; "reason N" for one this library does not know.
+/// "complete", "fraction", "deadline", "gave_up", "lost", "open"; "reason N" for one this library does not
+/// know.
 LTP_EXPORT std::string reason_name(ltp_close_reason reason);
 
-/// One association, or one listening socket. Movable, not copyable. One thread may send while another receives.
-/// Every failure is an Error; a Socket stays usable after Timeout, Interrupted and SizeMismatch unless stated.
+/// One association, or one listening socket. Movable, not copyable. One thread may send while another
+/// receives. Every failure is an Error; a Socket stays usable after Timeout, Interrupted and SizeMismatch
+/// unless stated.
 class LTP_EXPORT Socket {
 public:
     Socket() noexcept = default;
@@ -116,7 +118,8 @@ public:
     /// The peer's address for messages to humans.
     const std::string &peer_name() const noexcept { return who_; }
 
-    // -- options ------------------------------------------------------------------------------------------------
+    // -- options
+    // ------------------------------------------------------------------------------------------------
     void set_thresholds(const Thresholds &thresholds);
     /// The thresholds in force.
     Thresholds thresholds() const;
@@ -134,17 +137,19 @@ public:
     std::string congestion() const;
     ltp_info info() const;
 
-    // -- messages -----------------------------------------------------------------------------------------------
+    // -- messages
+    // -----------------------------------------------------------------------------------------------
     /// Sends one message of @p length bytes, at least 1. Returns when the kernel has all of it.
     /// A Timeout before the first byte was taken leaves the socket as it was. If the message was cut in the
     /// middle (Timeout or Interrupted), the next send() throws: the association can only be closed.
     void send(const void *data, std::size_t length, const SendInfo &info = {}, const Wait &wait = {});
 
-    /// Receives the next message into @p buffer. Holes are zero-filled, or left untouched with LTP_HOLES_KEEP.
+    /// Receives the next message into @p buffer. Holes are zero-filled, or left untouched with
+    /// LTP_HOLES_KEEP.
     /// @p map, if given, gets the map. Returns nothing if the peer has closed in an orderly way.
-    /// Throws SizeMismatch when the message has not exactly @p length bytes and @p exact is set, or is longer.
-    /// After Timeout or Interrupted a part of the message may be in @p buffer already: receive_pending() then
-    /// gives that buffer, and the next call must use it again, or it throws.
+    /// Throws SizeMismatch when the message has not exactly @p length bytes and @p exact is set, or is
+    /// longer. After Timeout or Interrupted a part of the message may be in @p buffer already:
+    /// receive_pending() then gives that buffer, and the next call must use it again, or it throws.
     std::optional<RcvInfo> receive(void *buffer, std::size_t length, Map *map = nullptr, bool exact = false,
                                    const Wait &wait = {});
     void *receive_pending() noexcept;
@@ -154,7 +159,8 @@ public:
     /// The oldest report that has not been taken, if there is one. Does not wait.
     std::optional<Report> report();
 
-    // -- one step at a time, for callers that wait for several sockets --------------------------------------------
+    // -- one step at a time, for callers that wait for several sockets
+    // --------------------------------------------
     /// Hands on what the kernel takes without waiting. @p sent counts what was handed over so far and is
     /// advanced; returns true when all is. The same arguments must come again until then.
     bool send_some(const void *data, std::size_t length, std::size_t &sent, const SendInfo &info);
@@ -169,14 +175,16 @@ private:
     void set_option(int level, int name, const void *value, socklen_t size);
     void set_timeout(int name, std::optional<Duration> &cached, std::optional<Duration> value);
     void prepare_receive();
-    ssize_t send_once(const void *data, std::size_t length, std::size_t sent, const SendInfo &info, int flags);
-    ssize_t receive_once(void *buffer, std::size_t length, int flags, RcvInfo &info, Map *map, bool &truncated);
+    ssize_t send_once(const void *data, std::size_t length, std::size_t sent, const SendInfo &info,
+                      int flags);
+    ssize_t receive_once(void *buffer, std::size_t length, int flags, RcvInfo &info, Map *map,
+                         bool &truncated);
 
     int fd_ = -1;
     int family_ = AF_UNSPEC;
     std::string who_;
-    bool rx_ready_ = false;   // LTP_RECVRCVINFO and LTP_RECVRCVMAP are on
-    bool tx_started_ = false; // a message was handed over in part
+    bool rx_ready_ = false;     // LTP_RECVRCVINFO and LTP_RECVRCVMAP are on
+    bool tx_started_ = false;   // a message was handed over in part
     void *rx_buffer_ = nullptr; // may hold part of a message
     std::optional<Duration> snd_timeout_, rcv_timeout_;
     std::unique_ptr<char[]> control_;
@@ -197,9 +205,9 @@ struct Incoming {
 };
 
 /// Receives one message from each socket, all at once. Each must have exactly its length. Throws at the first
-/// failure, naming the peer (also one that closed in an orderly way: error() is then ECONNRESET). Returns the time
-/// from the first data to the end of the last message.
-/// After an exception some messages may have been taken and others not: those with done set were.
+/// failure, naming the peer (also one that closed in an orderly way: error() is then ECONNRESET). Returns the
+/// time from the first data to the end of the last message. After an exception some messages may have been
+/// taken and others not: those with done set were.
 LTP_EXPORT Duration receive_all(std::vector<Incoming> &incoming, const Wait &wait = {});
 
 /// One of the messages that send_all() sends.
