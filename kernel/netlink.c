@@ -39,8 +39,10 @@ static struct genl_family ltp_nl_family;
 /* ---- configuration ---- */
 
 /*
- * The core's own range checks name neither attribute nor range, hence these.
- * The texts hold numbers because no kernel's macros print into them on 6.1.
+ * The core's own range checks name neither attribute nor range, and it warns
+ * when it lists a policy that has a function for an integer: hence these,
+ * called by ltp_nl_config_apply(). The texts hold numbers because 6.1 has no
+ * macro that prints into them.
  */
 #define LTP_NL_RANGE(name, get, min, max, text)				\
 static int ltp_nl_check_##name(const struct nlattr *attr,		\
@@ -82,20 +84,24 @@ static int ltp_nl_check_cc(const struct nlattr *attr,
 }
 
 static const struct nla_policy ltp_nl_config_policy[LTP_A_CONFIG_MAX + 1] = {
-	[LTP_A_CONFIG_FRACTION_PPM] =
-		NLA_POLICY_VALIDATE_FN(NLA_U32, ltp_nl_check_fraction),
-	[LTP_A_CONFIG_LT_US] =
-		NLA_POLICY_VALIDATE_FN(NLA_U64, ltp_nl_check_lt),
-	[LTP_A_CONFIG_DEADLINE_US] =
-		NLA_POLICY_VALIDATE_FN(NLA_U64, ltp_nl_check_deadline),
-	[LTP_A_CONFIG_RCVBUF] =
-		NLA_POLICY_VALIDATE_FN(NLA_U32, ltp_nl_check_rcvbuf),
-	[LTP_A_CONFIG_SNDBUF] =
-		NLA_POLICY_VALIDATE_FN(NLA_U32, ltp_nl_check_sndbuf),
-	[LTP_A_CONFIG_DEAD_MS] =
-		NLA_POLICY_VALIDATE_FN(NLA_U32, ltp_nl_check_dead),
-	[LTP_A_CONFIG_CC] =
-		NLA_POLICY_VALIDATE_FN(NLA_NUL_STRING, ltp_nl_check_cc),
+	[LTP_A_CONFIG_FRACTION_PPM]	= { .type = NLA_U32 },
+	[LTP_A_CONFIG_LT_US]		= { .type = NLA_U64 },
+	[LTP_A_CONFIG_DEADLINE_US]	= { .type = NLA_U64 },
+	[LTP_A_CONFIG_RCVBUF]		= { .type = NLA_U32 },
+	[LTP_A_CONFIG_SNDBUF]		= { .type = NLA_U32 },
+	[LTP_A_CONFIG_DEAD_MS]		= { .type = NLA_U32 },
+	[LTP_A_CONFIG_CC]		= { .type = NLA_NUL_STRING },
+};
+
+static int (*const ltp_nl_config_check[LTP_A_CONFIG_MAX + 1])
+	(const struct nlattr *attr, struct netlink_ext_ack *extack) = {
+	[LTP_A_CONFIG_FRACTION_PPM]	= ltp_nl_check_fraction,
+	[LTP_A_CONFIG_LT_US]		= ltp_nl_check_lt,
+	[LTP_A_CONFIG_DEADLINE_US]	= ltp_nl_check_deadline,
+	[LTP_A_CONFIG_RCVBUF]		= ltp_nl_check_rcvbuf,
+	[LTP_A_CONFIG_SNDBUF]		= ltp_nl_check_sndbuf,
+	[LTP_A_CONFIG_DEAD_MS]		= ltp_nl_check_dead,
+	[LTP_A_CONFIG_CC]		= ltp_nl_check_cc,
 };
 
 static u64 ltp_nl_us(u64 ns)
@@ -151,6 +157,15 @@ static int ltp_nl_config_apply(struct ltp_conf *conf, struct genl_info *info)
 	struct nlattr *lt = info->attrs[LTP_A_CONFIG_LT_US];
 	struct nlattr *deadline = info->attrs[LTP_A_CONFIG_DEADLINE_US];
 	struct nlattr *attr;
+	int err, i;
+
+	for (i = 0; i <= LTP_A_CONFIG_MAX; i++) {
+		if (!info->attrs[i] || !ltp_nl_config_check[i])
+			continue;
+		err = ltp_nl_config_check[i](info->attrs[i], info->extack);
+		if (err)
+			return err;
+	}
 
 	attr = info->attrs[LTP_A_CONFIG_FRACTION_PPM];
 	if (attr)
