@@ -75,9 +75,9 @@ lab_step() { # TITLE LOG COMMAND...
 		set -e
 		printf '=== %s\n' "$title"
 		"$@"
-	) >>"$log" 2>&1 </dev/null &
+	) >>"$log" 2>&1 </dev/null 9>&- &
 	LAB_STEP_PID=$!
-	lab_ticker "$title" "$log" </dev/null >/dev/null &
+	lab_ticker "$title" "$log" </dev/null >/dev/null 9>&- &
 	LAB_TICKER_PID=$!
 	set +m
 	wait "$LAB_STEP_PID" || status=$?
@@ -116,7 +116,7 @@ lab_is_made() { # THING KEY
 	[ -e "$LTP_LAB_DIR/$1" ] && [ -r "$LTP_LAB_DIR/$1.key" ] && read -r have <"$LTP_LAB_DIR/$1.key" && [ "$have" = "$2" ]
 }
 
-# Takes the lock of a thing on file descriptor 9; the lock goes with the (sub)shell that took it.
+# Takes the lock of a thing on file descriptor 9.
 lab_lock() { # THING
 	mkdir -p "$LTP_LAB_DIR/$(dirname "$1")" "$LTP_LAB_DIR/log" ||
 		die "cannot write to $LTP_LAB_DIR: set LTP_LAB_DIR to a directory of yours"
@@ -147,6 +147,22 @@ lab_finish() { # THING KEY
 	printf '%s\n' "$2" >"$path.key.tmp"
 	mv "$path.key.tmp" "$path.key"
 	lab_remove "$path.old"
+}
+
+# Makes THING with COMMAND, which leaves it in THING.tmp, unless it is there with the same key.
+lab_make() { # THING KEY TITLE COMMAND...
+	local thing=$1 key=$2 title=$3
+	shift 3
+	if lab_is_made "$thing" "$key"; then return 0; fi
+	lab_lock "$thing"
+	# It may have been made while this process waited.
+	if ! lab_is_made "$thing" "$key"; then
+		lab_remove "$LTP_LAB_DIR/$thing.tmp"
+		: >"$(lab_log "$thing")"
+		lab_step "$title" "$(lab_log "$thing")" "$@"
+		lab_finish "$thing" "$key"
+	fi
+	exec 9>&-
 }
 
 # ---------------------------------------------------------------- what the host must have
@@ -214,13 +230,6 @@ lab_tree() { # NAME SUITE PACKAGE...
 	lab_need mmdebstrap:mmdebstrap /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring \
 		flock:util-linux unshare:util-linux xz:xz-utils
 	[ "$(id -u)" = 0 ] || lab_need newuidmap:uidmap
-	(
-		lab_lock "trees/$name"
-		if lab_is_made "trees/$name" "$key"; then exit 0; fi
-		lab_remove "$LTP_LAB_DIR/trees/$name.tmp"
-		: >"$(lab_log "trees/$name")"
-		lab_step "Debian $suite tree '$name'" "$(lab_log "trees/$name")" \
-			lab_tree_build "$LTP_LAB_DIR/trees/$name.tmp" "$suite" "$packages" 9>&-
-		lab_finish "trees/$name" "$key"
-	)
+	lab_make "trees/$name" "$key" "Debian $suite tree '$name'" \
+		lab_tree_build "$LTP_LAB_DIR/trees/$name.tmp" "$suite" "$packages"
 }
