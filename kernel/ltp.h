@@ -131,7 +131,9 @@ struct ltp_key {
  * @mtu: path MTU of a connected socket
  * @xmit: send a packet of a connected socket
  * @reply: send @skb to where @to came from, from where @to was sent to
+ * @checksum: whether a received packet's checksum is wrong
  * @key: fill in a key from a received packet
+ * @addrs: give a child the addresses of its key
  */
 struct ltp_af {
 	u16 family;
@@ -140,15 +142,18 @@ struct ltp_af {
 	int (*xmit)(struct sock *sk, struct sk_buff *skb);
 	int (*reply)(struct net *net, struct sk_buff *skb,
 		     const struct sk_buff *to);
+	bool (*checksum)(struct sk_buff *skb);
 	void (*key)(struct ltp_key *key, const struct sk_buff *skb);
+	void (*addrs)(struct sock *child, const struct ltp_key *key);
 };
 
 /**
  * struct ltp_timer - a wake-up that takes the socket lock
  * @hr: the timer itself, fires in softirq
  * @sk: the socket to lock
- * @ref: reference count that an armed timer holds one of
- * @put: drops it
+ * @ref: of the flow it belongs to, NULL: it is the socket's own; an armed timer
+ *	holds one of this and one of the socket
+ * @put: drops @ref
  * @due: called with the socket locked and not owned by a system call
  */
 struct ltp_timer {
@@ -192,6 +197,7 @@ enum ltp_seg_state {
  * @state: enum ltp_seg_state
  * @critical: must arrive
  * @app_limited: sent while there was nothing else to send
+ * @ack_now: a probe: ask for an ACK at once
  */
 struct ltp_seg {
 	struct rb_node node;
@@ -209,6 +215,7 @@ struct ltp_seg {
 	u8 state;
 	u8 critical:1;
 	u8 app_limited:1;
+	u8 ack_now:1;
 };
 
 /**
@@ -233,7 +240,9 @@ struct ltp_seg {
  * @received: bytes the receiver has, once it has ended the flow
  * @reason: enum ltp_close_reason, LTP_OPEN while under way
  * @tolerant: may be closed early
+ * @mem: bytes of memory of the flow itself, charged to its socket
  * @gave_up: the sender has given up and says so until a CLOSE comes
+ * @linked: on the list
  */
 struct ltp_flow_tx {
 	struct list_head node;
@@ -254,9 +263,11 @@ struct ltp_flow_tx {
 	u32 ncrit;
 	u32 seg_size;
 	u32 received;
+	u32 mem;
 	u8 reason;
 	bool tolerant;
 	bool gave_up;
+	bool linked;
 };
 
 /**
@@ -272,7 +283,8 @@ struct ltp_flow_tx {
  * @close_acked: bitmap of the parts of CLOSE that were answered
  * @parts: parts of CLOSE, 0: none is owed
  * @parts_acked: how many were answered
- * @tries: rounds of CLOSE sent
+ * @parts_out: parts sent in this round and not answered
+ * @tries: rounds of CLOSE sent in vain
  * @elapsed_ns: first packet to end
  * @tag: the sending program's
  * @id: flow id
@@ -307,6 +319,7 @@ struct ltp_flow_rx {
 	unsigned long *close_acked;
 	u32 parts;
 	u32 parts_acked;
+	u32 parts_out;
 	u32 tries;
 	u64 elapsed_ns;
 	u64 tag;
@@ -343,6 +356,8 @@ enum ltp_queue {
  * struct ltp_tx - sending half of an association
  * @flows: flows not ended, in order of id
  * @partial: the flow whose message is not completely copied, or NULL
+ * @writing: a sendmsg() is in the middle of a message
+ * @waiting: how many wait for it to finish
  * @queue: segments to send
  * @in_flight: segments sent and not answered, in order of packet number
  * @loss: round-trip time and loss verdicts
@@ -352,6 +367,7 @@ enum ltp_queue {
  * @delivered_ns: when that last grew
  * @first_sent_ns: when the newest acknowledged packet was sent
  * @last_sent_ns: when something was last put in flight
+ * @loss_at: when the next loss verdict is due, U64_MAX: none is
  * @app_limited: until @delivered passes this, samples are application limited
  * @pn: next packet number
  * @next_flow: id of the next flow
@@ -370,6 +386,8 @@ enum ltp_queue {
 struct ltp_tx {
 	struct list_head flows;
 	struct ltp_flow_tx *partial;
+	bool writing;
+	u16 waiting;
 	struct list_head queue[LTP_QUEUES];
 	struct list_head in_flight;
 	struct ltp_loss loss;
@@ -379,6 +397,7 @@ struct ltp_tx {
 	u64 delivered_ns;
 	u64 first_sent_ns;
 	u64 last_sent_ns;
+	u64 loss_at;
 	u64 app_limited;
 	u64 ceiling;
 	u32 pn;
@@ -402,21 +421,27 @@ struct ltp_tx {
  * @flow_end: after a FIN: id behind the last flow
  * @mem: bytes of memory of the flows, queues not counted
  * @advertised: window last told to the peer
+ * @limit_told: flow limit last told to the peer
+ * @shut: that window was 0
  * @segments: DATA packets accepted
  * @bytes: payload bytes accepted
- * @reading: flow that a recvmsg() is waiting for, or NULL
+ * @reading: a recvmsg() is in the middle of a message
+ * @waiting: how many wait for it to finish
  * @fin: a FIN came, @flow_end is valid
  */
 struct ltp_rx {
 	struct list_head flows;
-	struct ltp_flow_rx *reading;
 	u64 bytes;
 	u32 next_flow;
 	u32 flow_end;
 	u32 mem;
 	u32 advertised;
+	u32 limit_told;
 	u32 segments;
+	bool shut;
 	bool fin;
+	bool reading;
+	u16 waiting;
 };
 
 /* Bits of ltp_sock.events. */
@@ -430,8 +455,6 @@ struct ltp_rx {
  * @key: its key there
  * @bound_node: in ltp_net.ports
  * @group: of a listener and its children, else NULL
- * @listener: of a child that was not accepted yet, not referenced; changes
- *	under the listener's lock
  * @accept_queue: of a listener: children to accept
  * @accept_node: of a child: in it
  * @tx: sending half
@@ -446,9 +469,10 @@ struct ltp_rx {
  * @local_tag: verification tag the peer must use
  * @peer_tag: tag to send
  * @peer_mtu: largest packet the peer can take
+ * @born_ns: when it began: connect(), or the time in the cookie
  * @heard_ns: when a packet with the right tag last came
  * @asked_ns: when an answer was first waited for, 0: none is
- * @hello: what the handshake must repeat: a COOKIE_ECHO, or NULL: INIT
+ * @hello: what the listener said, until the handshake is done; NULL: nothing
  * @tries: handshake packets or FINs sent without an answer
  * @thresholds: what the program fixed with LTP_THRESHOLDS
  * @rcvtag: LTP_RCVTAG
@@ -467,7 +491,6 @@ struct ltp_sock {
 	struct ltp_key key;
 	struct hlist_node bound_node;
 	struct ltp_group *group;
-	struct sock *listener;
 	struct list_head accept_queue;
 	struct list_head accept_node;
 	struct ltp_tx tx;
@@ -482,9 +505,10 @@ struct ltp_sock {
 	u32 local_tag;
 	u32 peer_tag;
 	u32 peer_mtu;
+	u64 born_ns;
 	u64 heard_ns;
 	u64 asked_ns;
-	struct ltp_cookie *hello;
+	struct ltp_init_ack *hello;
 	u32 tries;
 	struct ltp_thresholds thresholds;
 	u64 rcvtag;

@@ -81,13 +81,13 @@ struct ltp_params {
 /**
  * struct ltp_cookie - the state a listener does not keep
  * @mac: siphash over the rest, both addresses and both ports
- * @time_ms: when the listener made it, its own clock
+ * @time_ns: when the listener made it, its own clock
  * @peer: parameters of the initiator, as in its INIT
  * @local: parameters of the listener
  */
 struct ltp_cookie {
 	__be64 mac;
-	__be64 time_ms;
+	__be64 time_ns;
 	struct ltp_params peer;
 	struct ltp_params local;
 } __packed __aligned(4);
@@ -204,7 +204,10 @@ struct ltp_fin {
 	__be32 flow;
 };
 
-/* @tag: the sender's own tag, so that both must be known. */
+/*
+ * @tag: the sender's own tag, so that both must be known; 0 in the answer to
+ * an INIT. With LTP_F_REFLECT there is no body.
+ */
 struct ltp_reset {
 	__be32 tag;
 };

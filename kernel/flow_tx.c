@@ -1,0 +1,922 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Flows at their sender: messages cut into segments, the three queues, what is
+ * in flight, what ACK and CLOSE say of it, and what is sent again.
+ */
+#include <linux/slab.h>
+
+#include "assoc.h"
+#include "flow_tx.h"
+#include "output.h"
+#include "timer.h"
+
+/* Payloads beyond this are kept in page fragments. */
+#define LTP_LINEAR_MAX	2048
+
+static struct kmem_cache *ltp_seg_cache;
+static struct kmem_cache *ltp_flow_tx_cache;
+
+/**
+ * ltp_tx_init() - at module load
+ *
+ * Return: 0 or -ENOMEM
+ */
+int ltp_tx_init(void)
+{
+	ltp_seg_cache = KMEM_CACHE(ltp_seg, 0);
+	ltp_flow_tx_cache = KMEM_CACHE(ltp_flow_tx, 0);
+	if (ltp_seg_cache && ltp_flow_tx_cache)
+		return 0;
+	ltp_tx_exit();
+	return -ENOMEM;
+}
+
+/**
+ * ltp_tx_exit() - at module unload, with no socket left
+ */
+void ltp_tx_exit(void)
+{
+	kmem_cache_destroy(ltp_flow_tx_cache);
+	kmem_cache_destroy(ltp_seg_cache);
+}
+
+/**
+ * ltp_tx_setup() - initialise the sending half of a socket
+ * @sk: the socket
+ *
+ * Context: the socket is known to nobody else.
+ */
+void ltp_tx_setup(struct sock *sk)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	const struct ltp_cc_ops *ops = tx->cc.ops;
+	int i;
+
+	memset(tx, 0, sizeof(*tx));
+	INIT_LIST_HEAD(&tx->flows);
+	for (i = 0; i < LTP_QUEUES; i++)
+		INIT_LIST_HEAD(&tx->queue[i]);
+	INIT_LIST_HEAD(&tx->in_flight);
+	ltp_loss_init(&tx->loss);
+	tx->cc.ops = ops ?: READ_ONCE(ltp_sock_net(sk)->conf.cc);
+	tx->loss_at = U64_MAX;
+}
+
+static void ltp_flow_tx_put(struct ltp_flow_tx *flow)
+{
+	if (refcount_dec_and_test(&flow->ref))
+		kmem_cache_free(ltp_flow_tx_cache, flow);
+}
+
+static void ltp_flow_tx_timer_put(struct ltp_timer *t)
+{
+	ltp_flow_tx_put(container_of(t, struct ltp_flow_tx, giveup));
+}
+
+/* ---- memory ---- */
+
+static void ltp_tx_charge(struct sock *sk, int bytes)
+{
+	sk_wmem_queued_add(sk, bytes);
+	sk_mem_charge(sk, bytes);
+}
+
+static void ltp_tx_uncharge(struct sock *sk, int bytes)
+{
+	sk_wmem_queued_add(sk, -bytes);
+	sk_mem_uncharge(sk, bytes);
+}
+
+static int ltp_seg_mem(const struct ltp_seg *seg)
+{
+	return seg->skb->truesize + sizeof(*seg);
+}
+
+static void ltp_seg_free(struct sock *sk, struct ltp_seg *seg)
+{
+	list_del(&seg->link);
+	rb_erase(&seg->node, &seg->flow->segs);
+	ltp_tx_uncharge(sk, ltp_seg_mem(seg));
+	kfree_skb(seg->skb);
+	kmem_cache_free(ltp_seg_cache, seg);
+}
+
+/* Forget all segments of a flow: the receiver wants no more of it. */
+static void ltp_flow_tx_drop_segs(struct sock *sk, struct ltp_flow_tx *flow)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	struct rb_node *node;
+
+	while ((node = rb_first(&flow->segs))) {
+		struct ltp_seg *seg = rb_entry(node, struct ltp_seg, node);
+
+		if (seg->state == LTP_SEG_IN_FLIGHT)
+			tx->flight -= seg->len;
+		ltp_seg_free(sk, seg);
+	}
+}
+
+static void ltp_flow_tx_unlink(struct sock *sk, struct ltp_flow_tx *flow)
+{
+	if (!flow->linked)
+		return;
+	flow->linked = false;
+	list_del(&flow->node);
+	if (flow->giveup_ns) {
+		flow->giveup_ns = 0;
+		ltp_timer_stop(&flow->giveup);
+	}
+	ltp_flow_tx_drop_segs(sk, flow);
+	ltp_tx_uncharge(sk, flow->mem);
+	ltp_ackmap_free(&flow->map);
+	bitmap_free(flow->close_parts);
+	flow->close_parts = NULL;
+	/* The program may still be writing it: then the rest is swallowed. */
+	if (ltp_sk(sk)->tx.partial != flow)
+		ltp_flow_tx_put(flow);
+}
+
+static void ltp_flow_tx_end(struct sock *sk, struct ltp_flow_tx *flow,
+			    enum ltp_close_reason reason)
+{
+	flow->reason = reason;
+	ltp_flow_tx_unlink(sk, flow);
+}
+
+/**
+ * ltp_tx_purge() - drop all flows, the association has ended
+ * @sk: socket
+ *
+ * Context: socket locked.
+ */
+void ltp_tx_purge(struct sock *sk)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	struct ltp_flow_tx *flow, *next;
+	struct ltp_flow_tx *partial = tx->partial;
+
+	tx->partial = NULL;
+	if (partial && !partial->linked)
+		ltp_flow_tx_put(partial);
+	list_for_each_entry_safe(flow, next, &tx->flows, node)
+		ltp_flow_tx_end(sk, flow, LTP_LOST);
+	tx->loss_at = U64_MAX;
+}
+
+/* ---- from the program ---- */
+
+/**
+ * ltp_tx_segsize() - bytes in a segment of the next flow
+ * @sk: socket with an address
+ *
+ * Return: a multiple of LTP_GRAIN
+ */
+u32 ltp_tx_segsize(struct sock *sk)
+{
+	struct ltp_sock *lp = ltp_sk(sk);
+	u32 headers = lp->af->header_len + sizeof(struct ltp_hdr) +
+		      sizeof(struct ltp_data);
+	u32 mtu = lp->af->mtu(sk);
+	u32 size;
+
+	if (lp->peer_mtu)
+		mtu = min(mtu, lp->peer_mtu);
+	size = mtu > headers ? mtu - headers : 0;
+	if (lp->segsize)
+		size = min(size, lp->segsize);
+	size = clamp_t(u32, size, LTP_SEG_MIN, LTP_SEG_MAX);
+	return rounddown(size, LTP_GRAIN);
+}
+
+static void ltp_flow_tx_giveup_due(struct ltp_timer *t);
+
+/**
+ * ltp_tx_begin() - open a flow
+ * @sk: connected socket; ltp_tx_may_begin() holds
+ * @len: length of the message
+ * @info: what the program wants of it
+ *
+ * It becomes ltp_tx.partial. Until something was copied ltp_tx_unbegin() can
+ * take it back.
+ *
+ * Context: socket owned, may sleep.
+ * Return: the flow or NULL if there is no memory
+ */
+struct ltp_flow_tx *ltp_tx_begin(struct sock *sk, u32 len,
+				 const struct ltp_sndinfo *info)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	struct ltp_flow_tx *flow;
+	u32 segs;
+
+	flow = kmem_cache_zalloc(ltp_flow_tx_cache, GFP_KERNEL);
+	if (!flow)
+		return NULL;
+	flow->seg_size = ltp_tx_segsize(sk);
+	segs = (len - 1) / flow->seg_size + 1;
+	flow->mem = sizeof(*flow) + ltp_ackmap_bytes(segs);
+	if (ltp_ackmap_init(&flow->map, segs, GFP_KERNEL))
+		goto free;
+	if (!sk_wmem_schedule(sk, flow->mem))
+		goto free_map;
+	ltp_tx_charge(sk, flow->mem);
+	refcount_set(&flow->ref, 1);
+	flow->sk = sk;
+	flow->segs = RB_ROOT;
+	ltp_timer_setup(&flow->giveup, sk, ltp_flow_tx_giveup_due, &flow->ref,
+			ltp_flow_tx_timer_put);
+	flow->id = tx->next_flow++;
+	flow->len = len;
+	flow->unsent = segs;
+	flow->tag = info->tag;
+	flow->tolerant = info->flags & LTP_TOLERANT;
+	if (flow->tolerant && info->critical)
+		flow->ncrit = min((info->critical - 1) / flow->seg_size + 1,
+				  segs);
+	if (info->giveup_us) {
+		flow->giveup_ns = ltp_now() +
+				  info->giveup_us * (u64)NSEC_PER_USEC;
+		ltp_timer_start(&flow->giveup, flow->giveup_ns);
+	}
+	flow->linked = true;
+	list_add_tail(&flow->node, &tx->flows);
+	tx->partial = flow;
+	ltp_mib_inc(sock_net(sk), LTP_MIB_FLOWS_SENT);
+	return flow;
+
+free_map:
+	ltp_ackmap_free(&flow->map);
+free:
+	kmem_cache_free(ltp_flow_tx_cache, flow);
+	return NULL;
+}
+
+/**
+ * ltp_tx_unbegin() - forget a flow of which nothing was copied
+ * @sk: socket
+ * @flow: what ltp_tx_begin() returned last
+ *
+ * Context: socket owned since then.
+ */
+void ltp_tx_unbegin(struct sock *sk, struct ltp_flow_tx *flow)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+
+	tx->partial = NULL;
+	tx->next_flow--;
+	ltp_flow_tx_unlink(sk, flow);
+}
+
+static struct sk_buff *ltp_tx_alloc(struct sock *sk, u32 len)
+{
+	struct sk_buff *skb;
+	int err;
+
+	if (len <= LTP_LINEAR_MAX)
+		skb = alloc_skb(LTP_HEADROOM + len, sk->sk_allocation);
+	else
+		skb = alloc_skb_with_frags(LTP_HEADROOM, len,
+					   PAGE_ALLOC_COSTLY_ORDER, &err,
+					   sk->sk_allocation);
+	if (!skb)
+		return NULL;
+	skb_reserve(skb, LTP_HEADROOM);
+	if (len <= LTP_LINEAR_MAX) {
+		skb_put(skb, len);
+	} else {
+		skb->data_len = len;
+		skb->len = len;
+	}
+	return skb;
+}
+
+static void ltp_tx_insert(struct ltp_flow_tx *flow, struct ltp_seg *seg)
+{
+	struct rb_node **p = &flow->segs.rb_node, *parent = NULL;
+
+	while (*p) {
+		parent = *p;
+		if (seg->index < rb_entry(parent, struct ltp_seg, node)->index)
+			p = &parent->rb_left;
+		else
+			p = &parent->rb_right;
+	}
+	rb_link_node(&seg->node, parent, p);
+	rb_insert_color(&seg->node, &flow->segs);
+}
+
+static struct ltp_seg *ltp_tx_find_seg(struct ltp_flow_tx *flow, u32 index)
+{
+	struct rb_node *node = flow->segs.rb_node;
+
+	while (node) {
+		struct ltp_seg *seg = rb_entry(node, struct ltp_seg, node);
+
+		if (index == seg->index)
+			return seg;
+		node = index < seg->index ? node->rb_left : node->rb_right;
+	}
+	return NULL;
+}
+
+/**
+ * ltp_tx_fill() - take the next segment of a message over from the program
+ * @sk: socket
+ * @flow: ltp_tx.partial, not completely copied
+ * @msg: where the segment is read from
+ *
+ * Context: socket owned, may sleep.
+ * Return: bytes taken, -ENOBUFS, -EFAULT
+ */
+int ltp_tx_fill(struct sock *sk, struct ltp_flow_tx *flow, struct msghdr *msg)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	u32 len = min(flow->seg_size, flow->len - flow->copied);
+	struct ltp_seg *seg;
+	int err = -ENOBUFS;
+
+	if (flow->reason || flow->gave_up) {
+		/* It ended before all of it was written. */
+		iov_iter_advance(&msg->msg_iter, len);
+		flow->copied += len;
+		return len;
+	}
+	seg = kmem_cache_zalloc(ltp_seg_cache, sk->sk_allocation);
+	if (!seg)
+		return err;
+	seg->skb = ltp_tx_alloc(sk, len);
+	if (!seg->skb)
+		goto free_seg;
+	if (!sk_wmem_schedule(sk, ltp_seg_mem(seg)))
+		goto free_skb;
+	err = skb_copy_datagram_from_iter(seg->skb, 0, &msg->msg_iter, len);
+	if (err)
+		goto free_skb;
+	seg->flow = flow;
+	seg->len = len;
+	seg->index = flow->copied / flow->seg_size;
+	seg->critical = !flow->tolerant || seg->index < flow->ncrit;
+	seg->state = LTP_SEG_QUEUED;
+	ltp_tx_insert(flow, seg);
+	list_add_tail(&seg->link, &tx->queue[seg->index < flow->ncrit ?
+					     LTP_Q_CRITICAL : LTP_Q_FRESH]);
+	ltp_tx_charge(sk, ltp_seg_mem(seg));
+	flow->copied += len;
+	return len;
+
+free_skb:
+	kfree_skb(seg->skb);
+free_seg:
+	kmem_cache_free(ltp_seg_cache, seg);
+	return err;
+}
+
+/**
+ * ltp_tx_filled() - the whole message has been taken over
+ * @sk: socket
+ * @flow: ltp_tx.partial
+ *
+ * Context: socket owned.
+ */
+void ltp_tx_filled(struct sock *sk, struct ltp_flow_tx *flow)
+{
+	ltp_sk(sk)->tx.partial = NULL;
+	if (!flow->linked) {
+		ltp_flow_tx_put(flow);
+		ltp_assoc_fin(sk);
+	}
+}
+
+/**
+ * ltp_tx_unacked() - bytes of messages that the peer is not known to have
+ * @sk: socket
+ *
+ * Context: socket locked.
+ */
+u32 ltp_tx_unacked(const struct sock *sk)
+{
+	const struct ltp_flow_tx *flow;
+	u64 bytes = 0;
+
+	list_for_each_entry(flow, &ltp_sk(sk)->tx.flows, node)
+		bytes += flow->copied -
+			 min_t(u64, flow->copied, (u64)flow->map.count *
+						   flow->seg_size);
+	return min_t(u64, bytes, INT_MAX);
+}
+
+/* ---- to the network ---- */
+
+static struct ltp_seg *ltp_tx_next(const struct ltp_tx *tx)
+{
+	int i;
+
+	for (i = 0; i < LTP_QUEUES; i++)
+		if (!list_empty(&tx->queue[i]))
+			return list_first_entry(&tx->queue[i], struct ltp_seg,
+						link);
+	return NULL;
+}
+
+static u64 ltp_tx_rate(const struct ltp_tx *tx)
+{
+	if (!tx->ceiling || !tx->cc.pacing_rate)
+		return tx->cc.pacing_rate ?: tx->ceiling;
+	return min(tx->cc.pacing_rate, tx->ceiling);
+}
+
+/* Mark a segment as sent now: a number, and what its ACK will be judged by. */
+static void ltp_tx_stamp(struct sock *sk, struct ltp_seg *seg, u64 now)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+
+	if (!tx->flight) {
+		tx->first_sent_ns = now;
+		tx->delivered_ns = now;
+	}
+	if (!seg->sends) {
+		seg->flow->unsent--;
+	} else {
+		tx->retransmitted++;
+		ltp_mib_inc(sock_net(sk), LTP_MIB_RETRANSMITTED);
+	}
+	if (seg->state != LTP_SEG_IN_FLIGHT)
+		tx->flight += seg->len;
+	if (seg->sends < U8_MAX)
+		seg->sends++;
+	seg->state = LTP_SEG_IN_FLIGHT;
+	seg->pn = tx->pn++;
+	seg->delivered = tx->delivered;
+	seg->delivered_ns = tx->delivered_ns;
+	seg->first_sent_ns = tx->first_sent_ns;
+	seg->app_limited = tx->app_limited;
+	tx->sent++;
+	tx->last_sent_ns = now;
+	ltp_pacing_sent(&tx->pacing, ltp_tx_rate(tx), seg->len, now);
+}
+
+static bool ltp_tx_fits(const struct ltp_tx *tx, u32 len)
+{
+	if (!tx->flight)
+		return tx->window;
+	return tx->flight + len <= min(tx->cc.cwnd, tx->window);
+}
+
+/* Gather the segments that may leave now, up to LTP_TRAIN of them. */
+static int ltp_tx_train(struct sock *sk, struct list_head *train, u64 now)
+{
+	struct ltp_sock *lp = ltp_sk(sk);
+	struct ltp_tx *tx = &lp->tx;
+	struct ltp_seg *seg;
+	u64 delay;
+	int n;
+
+	for (n = 0; n < LTP_TRAIN; n++) {
+		seg = ltp_tx_next(tx);
+		if (!seg) {
+			if (tx->flight < tx->cc.cwnd)
+				tx->app_limited = tx->delivered + tx->flight ?:
+						  1;
+			break;
+		}
+		if (!ltp_tx_fits(tx, seg->len))
+			break;
+		if (!tx->flight && tx->last_sent_ns && tx->cc.ops->on_idle)
+			tx->cc.ops->on_idle(&tx->cc, now,
+					    now - tx->last_sent_ns);
+		delay = ltp_pacing_delay(&tx->pacing, now);
+		if (delay) {
+			ltp_timer_start(&lp->pace, now + delay);
+			break;
+		}
+		ltp_tx_stamp(sk, seg, now);
+		list_move_tail(&seg->link, train);
+	}
+	return n;
+}
+
+/**
+ * ltp_tx_push() - send what windows and pacing allow
+ * @sk: socket
+ *
+ * Context: socket locked.
+ */
+void ltp_tx_push(struct sock *sk)
+{
+	LIST_HEAD(train);
+	u64 now;
+
+	if (!ltp_assoc_is_open(ltp_sk(sk)))
+		return;
+	do {
+		now = ltp_now();
+		if (!ltp_tx_train(sk, &train, now))
+			break;
+		ltp_output_train(sk, &train, now);
+	} while (true);
+	ltp_assoc_rearm(sk, now);
+}
+
+/* ---- from the network ---- */
+
+static struct ltp_flow_tx *ltp_tx_find(struct ltp_tx *tx, u32 id)
+{
+	struct ltp_flow_tx *flow;
+
+	list_for_each_entry(flow, &tx->flows, node)
+		if (flow->id == id)
+			return flow;
+	return NULL;
+}
+
+/* An older packet that comes late knows nothing of the window now. */
+static void ltp_tx_new_window(struct ltp_tx *tx, u32 pn, u32 rwnd,
+			      u32 flow_limit)
+{
+	if (!ltp_after(pn, tx->window_pn))
+		return;
+	tx->window_pn = pn;
+	tx->window = rwnd;
+	if (ltp_after(flow_limit, tx->flow_limit) &&
+	    flow_limit - tx->next_flow <= U16_MAX)
+		tx->flow_limit = flow_limit;
+}
+
+/**
+ * ltp_tx_window() - the peer said what it can take
+ * @sk: socket
+ * @pn: number of the packet that said so
+ * @rwnd: bytes
+ * @flow_limit: flows before this id
+ *
+ * Context: socket locked.
+ */
+void ltp_tx_window(struct sock *sk, u32 pn, u32 rwnd, u32 flow_limit)
+{
+	ltp_tx_new_window(&ltp_sk(sk)->tx, pn, rwnd, flow_limit);
+	ltp_tx_push(sk);
+	sk->sk_write_space(sk);
+}
+
+static void ltp_tx_lose(struct sock *sk, struct ltp_seg *seg)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+
+	tx->flight -= seg->len;
+	tx->lost++;
+	seg->state = LTP_SEG_LOST;
+	list_move_tail(&seg->link, &tx->queue[seg->critical ? LTP_Q_CRITICAL :
+							      LTP_Q_AGAIN]);
+	ltp_mib_inc(sock_net(sk), LTP_MIB_LOSS_VERDICTS);
+}
+
+/* Judge what was sent before the newest packet that arrived. */
+static u32 ltp_tx_detect(struct sock *sk, u64 now)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	struct ltp_seg *seg, *next;
+	u32 lost = 0;
+	u64 when;
+
+	tx->loss_at = U64_MAX;
+	list_for_each_entry_safe(seg, next, &tx->in_flight, link) {
+		if (!ltp_loss_verdict(&tx->loss, seg->pn, seg->sent_ns, now,
+				      &when)) {
+			/* Those behind it were sent later. */
+			tx->loss_at = when;
+			break;
+		}
+		lost += seg->len;
+		ltp_tx_lose(sk, seg);
+	}
+	return lost;
+}
+
+/* One segment has arrived; @s learns the newest that is unambiguous. */
+static void ltp_tx_acked_seg(struct sock *sk, struct ltp_seg *seg,
+			     const struct ltp_ack_fields *a,
+			     struct ltp_cc_sample *s, u64 *newest_ns)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	u64 age = s->now_ns - seg->sent_ns;
+	bool sure = seg->sends == 1 || seg->pn == a->acked_pn;
+
+	if (seg->state == LTP_SEG_IN_FLIGHT)
+		tx->flight -= seg->len;
+	/* Found lost, or sent again, but it was the first one that arrived. */
+	if (seg->state == LTP_SEG_LOST ||
+	    (!sure && age < tx->loss.min_rtt_ns)) {
+		ltp_loss_spurious(&tx->loss);
+		ltp_mib_inc(sock_net(sk), LTP_MIB_SPURIOUS);
+	}
+	if (sure) {
+		ltp_loss_arrived(&tx->loss, seg->pn, seg->sent_ns);
+		if (seg->sent_ns >= *newest_ns) {
+			*newest_ns = seg->sent_ns;
+			s->prior_delivered = seg->delivered;
+			s->interval_ns =
+				max(seg->sent_ns - seg->first_sent_ns,
+				    s->now_ns - seg->delivered_ns);
+			s->app_limited = seg->app_limited;
+			tx->first_sent_ns = seg->sent_ns;
+		}
+	}
+	if (seg->pn == a->acked_pn) {
+		u64 delay = a->delay_us * (u64)NSEC_PER_USEC;
+
+		ltp_loss_rtt(&tx->loss, age, delay);
+		s->rtt_ns = age > delay ? age - delay : age;
+	}
+	tx->delivered += seg->len;
+	tx->delivered_ns = s->now_ns;
+	s->acked += seg->len;
+	ltp_ackmap_set(&seg->flow->map, seg->index);
+	ltp_seg_free(sk, seg);
+}
+
+/* Returns 0, or a drop reason when the ACK speaks of what was never sent. */
+static int ltp_tx_take_in(struct sock *sk, struct ltp_flow_tx *flow,
+			  const struct ltp_ack_fields *a,
+			  struct ltp_cc_sample *s)
+{
+	u64 newest_ns = 0;
+	u32 i = 0;
+
+	for (;;) {
+		struct ltp_seg *seg;
+
+		i = ltp_ackmap_next_new(&flow->map, i, a->base, a->first,
+					a->bitmap, a->words);
+		if (i >= flow->map.segs)
+			return 0;
+		seg = ltp_tx_find_seg(flow, i);
+		if (!seg || !seg->sends)
+			return LTP_MIB_DROP_ACK_INVALID;
+		ltp_tx_acked_seg(sk, seg, a, s, &newest_ns);
+	}
+}
+
+/**
+ * ltp_tx_ack() - an ACK came
+ * @sk: socket
+ * @p: the packet
+ * @now: the time
+ *
+ * Context: socket locked.
+ * Return: 0 or a drop reason
+ */
+int ltp_tx_ack(struct sock *sk, const struct ltp_packet *p, u64 now)
+{
+	const struct ltp_ack_fields *a = &p->ack;
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	struct ltp_cc_sample s = { .now_ns = now };
+	struct ltp_flow_tx *flow;
+	int drop = 0;
+
+	if (!ltp_before(a->acked_pn, tx->pn))
+		return LTP_MIB_DROP_ACK_INVALID;
+	flow = ltp_tx_find(tx, a->flow);
+	if (flow && (a->base > flow->map.segs ||
+		     (a->words && a->first >= flow->map.segs)))
+		return LTP_MIB_DROP_ACK_INVALID;
+	ltp_mib_inc(sock_net(sk), LTP_MIB_IN_ACKS);
+	ltp_tx_new_window(tx, p->pn, a->rwnd, a->flow_limit);
+	tx->ceiling = a->ceiling * 1024ULL;
+	if (!flow)
+		/* Ended meanwhile: its last ACK was sent twice. */
+		return ltp_before(a->flow, tx->next_flow) ?
+			       0 : LTP_MIB_DROP_FLOW_UNKNOWN;
+	if (flow->gave_up) {
+		/* We sent less than all of it, but it was enough. */
+		if (p->flags & LTP_F_WHOLE)
+			ltp_flow_tx_end(sk, flow, LTP_COMPLETE);
+		goto out;
+	}
+	drop = ltp_tx_take_in(sk, flow, a, &s);
+	if (ltp_ackmap_whole(&flow->map))
+		ltp_flow_tx_end(sk, flow, LTP_COMPLETE);
+	if (s.acked) {
+		ltp_loss_acked(&tx->loss);
+		if (tx->app_limited && tx->delivered > tx->app_limited)
+			tx->app_limited = 0;
+	}
+	s.lost = ltp_tx_detect(sk, now);
+	if (s.acked || s.lost) {
+		s.delivered = tx->delivered;
+		s.in_flight = tx->flight;
+		tx->cc.ops->on_ack(&tx->cc, &s);
+	}
+out:
+	ltp_tx_push(sk);
+	sk->sk_write_space(sk);
+	ltp_assoc_fin(sk);
+	return drop;
+}
+
+static void ltp_tx_answer_close(struct sock *sk,
+				const struct ltp_close_fields *c)
+{
+	struct ltp_close_ack ack = {
+		.flow = cpu_to_be32(c->flow),
+		.part = cpu_to_be32(c->part),
+	};
+
+	ltp_output_control(sk, LTP_CLOSE_ACK, 0, &ack, sizeof(ack));
+}
+
+static bool ltp_tx_close_fits(const struct ltp_flow_tx *flow,
+			      const struct ltp_close_fields *c)
+{
+	const struct ltp_range *last = &c->range[c->ranges - 1];
+	u32 most = DIV_ROUND_UP(flow->map.segs / 2 + 1, LTP_CLOSE_RANGES);
+
+	return c->missing <= flow->map.segs && c->parts <= most &&
+	       c->received <= flow->len &&
+	       be32_to_cpu(last->first) + be32_to_cpu(last->count) <=
+		       flow->map.segs &&
+	       (!flow->close_parts || c->parts == flow->parts);
+}
+
+/**
+ * ltp_tx_close() - the receiver has ended a flow, a part of its map came
+ * @sk: socket
+ * @c: the CLOSE packet
+ * @now: the time
+ *
+ * Context: socket locked.
+ * Return: 0 or a drop reason
+ */
+int ltp_tx_close(struct sock *sk, const struct ltp_close_fields *c, u64 now)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	struct ltp_flow_tx *flow = ltp_tx_find(tx, c->flow);
+
+	if (!flow) {
+		if (!ltp_before(c->flow, tx->next_flow))
+			return LTP_MIB_DROP_FLOW_UNKNOWN;
+		/* It is over here; our answer was lost. */
+		ltp_tx_answer_close(sk, c);
+		return 0;
+	}
+	if (!ltp_tx_close_fits(flow, c) ||
+	    (c->reason != LTP_GAVE_UP && !flow->tolerant) ||
+	    (c->reason == LTP_GAVE_UP && !flow->gave_up))
+		return LTP_MIB_DROP_ACK_INVALID;
+	if (!flow->close_parts) {
+		flow->close_parts = bitmap_zalloc(c->parts, GFP_ATOMIC);
+		if (!flow->close_parts)
+			return LTP_MIB_DROP_MEMORY; /* it is repeated */
+		flow->parts = c->parts;
+		flow->received = c->received;
+		ltp_flow_tx_drop_segs(sk, flow);
+	}
+	ltp_tx_answer_close(sk, c);
+	if (!__test_and_set_bit(c->part, flow->close_parts))
+		flow->parts_got++;
+	if (flow->parts_got == flow->parts)
+		ltp_flow_tx_end(sk, flow, c->reason);
+	ltp_tx_push(sk);
+	sk->sk_write_space(sk);
+	ltp_assoc_fin(sk);
+	return 0;
+}
+
+/* ---- timers ---- */
+
+/**
+ * ltp_tx_due() - when ltp_tx_retry() has something to do
+ * @sk: socket with segments in flight
+ *
+ * Context: socket locked.
+ */
+u64 ltp_tx_due(struct sock *sk)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+
+	return min(tx->loss_at, tx->last_sent_ns +
+		   ltp_loss_pto(&tx->loss, LTP_ACK_DELAY_NS));
+}
+
+/* Ask with the segment sent last: the answer tells of all sent before. */
+static void ltp_tx_probe(struct sock *sk, u64 now)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	struct ltp_seg *seg = list_last_entry(&tx->in_flight, struct ltp_seg,
+					      link);
+	LIST_HEAD(train);
+
+	tx->probes++;
+	ltp_mib_inc(sock_net(sk), LTP_MIB_TAIL_PROBES);
+	seg->ack_now = 1;
+	ltp_tx_stamp(sk, seg, now);
+	list_move_tail(&seg->link, &train);
+	ltp_output_train(sk, &train, now);
+	seg->ack_now = 0;
+}
+
+/**
+ * ltp_tx_retry() - ltp_tx_due() has come: a loss verdict, or a tail probe
+ * @sk: socket with segments in flight
+ * @now: the time
+ *
+ * Context: socket locked.
+ */
+void ltp_tx_retry(struct sock *sk, u64 now)
+{
+	struct ltp_sock *lp = ltp_sk(sk);
+	struct ltp_tx *tx = &lp->tx;
+
+	if (tx->loss_at <= now) {
+		struct ltp_cc_sample s = {
+			.now_ns = now,
+			.lost = ltp_tx_detect(sk, now),
+			.in_flight = tx->flight,
+			.delivered = tx->delivered,
+		};
+
+		tx->cc.ops->on_ack(&tx->cc, &s);
+		ltp_tx_push(sk);
+		return;
+	}
+	if (!lp->asked_ns)
+		lp->asked_ns = now;
+	ltp_loss_probed(&tx->loss);
+	if (tx->loss.backoff >= 2)
+		tx->cc.ops->on_loss(&tx->cc, now);
+	ltp_tx_probe(sk, now);
+}
+
+static void ltp_tx_send_giveup(struct sock *sk, struct ltp_flow_tx *flow)
+{
+	struct ltp_data data = {
+		.flow = cpu_to_be32(flow->id),
+		.len = cpu_to_be32(flow->len),
+		.ncrit = cpu_to_be32(flow->ncrit),
+		.seg_size = cpu_to_be16(flow->seg_size),
+	};
+
+	put_unaligned_be64(flow->tag, &data.tag);
+	ltp_output_control(sk, LTP_GIVEUP, flow->tolerant ? LTP_F_TOLERANT : 0,
+			   &data, sizeof(data));
+}
+
+/**
+ * ltp_tx_give_up() - send no more of a flow, and say so until it is answered
+ * @sk: socket
+ * @flow: a flow that has not ended
+ *
+ * Context: socket locked.
+ */
+void ltp_tx_give_up(struct sock *sk, struct ltp_flow_tx *flow)
+{
+	flow->gave_up = true;
+	ltp_flow_tx_drop_segs(sk, flow);
+	ltp_tx_send_giveup(sk, flow);
+	flow->giveup_ns = ltp_now() + ltp_loss_pto(&ltp_sk(sk)->tx.loss,
+						   LTP_ACK_DELAY_NS);
+	ltp_timer_start(&flow->giveup, flow->giveup_ns);
+	ltp_assoc_rearm(sk, ltp_now());
+}
+
+static void ltp_flow_tx_giveup_due(struct ltp_timer *t)
+{
+	struct ltp_flow_tx *flow = container_of(t, struct ltp_flow_tx, giveup);
+
+	if (flow->linked && flow->giveup_ns && flow->giveup_ns <= ltp_now())
+		ltp_tx_give_up(t->sk, flow);
+}
+
+/**
+ * ltp_tx_timers_missed() - run timers that fired while the socket was owned
+ * @sk: socket
+ *
+ * Context: socket locked.
+ */
+void ltp_tx_timers_missed(struct sock *sk)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	struct ltp_flow_tx *flow, *next;
+
+	list_for_each_entry_safe(flow, next, &tx->flows, node)
+		ltp_flow_tx_giveup_due(&flow->giveup);
+	ltp_tx_push(sk);
+}
+
+/**
+ * ltp_tx_blocked() - does something wait that is not in flight?
+ * @lp: socket
+ *
+ * Context: socket locked.
+ * Return: whether the peer must be asked for its window or an answer
+ */
+bool ltp_tx_blocked(const struct ltp_sock *lp)
+{
+	const struct ltp_flow_tx *flow;
+
+	if (ltp_tx_next(&lp->tx))
+		return true;
+	list_for_each_entry(flow, &lp->tx.flows, node)
+		if (flow->gave_up)
+			return true;
+	return false;
+}

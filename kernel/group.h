@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Flows whose deadlines are computed together. */
+#ifndef _LTP_GROUP_H
+#define _LTP_GROUP_H
+
+#include "ltp.h"
+
+struct ltp_group *ltp_group_new(gfp_t gfp);
+struct ltp_group *ltp_group_get(struct ltp_group *group);
+void ltp_group_put(struct ltp_group *group);
+
+static inline void ltp_group_flow_begins(struct ltp_group *group)
+{
+	if (group)
+		atomic_inc(&group->flows);
+}
+
+static inline void ltp_group_flow_ends(struct ltp_group *group)
+{
+	if (group)
+		atomic_dec(&group->flows);
+}
+
+static inline u16 ltp_group_flows(const struct ltp_group *group)
+{
+	return group ? min(atomic_read(&group->flows), U16_MAX) : 0;
+}
+
+#endif /* _LTP_GROUP_H */

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The four-way handshake (after RFC 9260, 5.1):
+ *
+ *	connect()			listener
+ *	INIT		------------>	keeps nothing
+ *			<------------	INIT_ACK, with a cookie
+ *	COOKIE_ECHO	------------>	checks it, makes the child
+ *			<------------	COOKIE_ACK
+ */
+#include <linux/slab.h>
+
+#include "assoc.h"
+#include "cookie.h"
+#include "flow_tx.h"
+#include "group.h"
+#include "handshake.h"
+#include "output.h"
+#include "port.h"
+
+/* First wait for an answer, when the path's RTT is unknown. */
+#define LTP_HELLO_FIRST_NS	(250 * NSEC_PER_MSEC)
+#define LTP_HELLO_MAX_NS	(4 * (u64)NSEC_PER_SEC)
+
+static void ltp_handshake_send(struct sock *sk, u64 now)
+{
+	struct ltp_sock *lp = ltp_sk(sk);
+	u64 wait = LTP_HELLO_FIRST_NS;
+
+	if (lp->phase == LTP_COOKIE_SENT) {
+		ltp_output_hello(sk, LTP_COOKIE_ECHO,
+				 be32_to_cpu(lp->hello->params.tag),
+				 &lp->hello->cookie,
+				 sizeof(lp->hello->cookie));
+		wait = ltp_loss_pto(&lp->tx.loss, 0);
+	} else {
+		struct ltp_init init = {};
+
+		ltp_assoc_params_out(sk, &init.params);
+		init.params.tag = cpu_to_be32(lp->local_tag);
+		init.params.flow = cpu_to_be32(lp->tx.next_flow);
+		init.params.pn = cpu_to_be32(lp->tx.pn);
+		ltp_output_hello(sk, LTP_INIT, 0, &init, sizeof(init));
+	}
+	lp->tx.last_sent_ns = now;
+	wait = min(wait << min(lp->tries, 8U), LTP_HELLO_MAX_NS);
+	lp->tries++;
+	ltp_assoc_retry_at(sk, now + wait);
+}
+
+/**
+ * ltp_handshake_start() - connect
+ * @sk: socket with its addresses, ports and key set
+ *
+ * Context: socket locked.
+ * Return: 0, or an error of ltp_assoc_hash()
+ */
+int ltp_handshake_start(struct sock *sk)
+{
+	struct ltp_sock *lp = ltp_sk(sk);
+	u64 now = ltp_now();
+	int err = ltp_assoc_hash(sk);
+
+	if (err)
+		return err;
+	lp->phase = LTP_INIT_SENT;
+	smp_store_release(&sk->sk_state, TCP_SYN_SENT);
+	lp->tx.next_flow = get_random_u32();
+	lp->tx.pn = get_random_u32();
+	lp->born_ns = now;
+	lp->asked_ns = now;
+	lp->tries = 0;
+	ltp_mib_inc(sock_net(sk), LTP_MIB_ASSOC_ACTIVE);
+	ltp_handshake_send(sk, now);
+	return 0;
+}
+
+/**
+ * ltp_handshake_retry() - no answer came
+ * @sk: connecting socket
+ * @now: the time
+ *
+ * Context: socket locked.
+ */
+void ltp_handshake_retry(struct sock *sk, u64 now)
+{
+	struct ltp_sock *lp = ltp_sk(sk);
+	u64 dead = READ_ONCE(ltp_sock_net(sk)->conf.dead_ms) *
+		   (u64)NSEC_PER_MSEC;
+
+	if (now - lp->asked_ns >= dead) {
+		ltp_mib_inc(sock_net(sk), LTP_MIB_ASSOC_TIMEOUT);
+		ltp_assoc_end(sk, ETIMEDOUT);
+		return;
+	}
+	/* A cookie that went unanswered for so long will have expired. */
+	if (lp->phase == LTP_COOKIE_SENT &&
+	    now - lp->heard_ns >= LTP_COOKIE_LIFE_MS / 2 * (u64)NSEC_PER_MSEC) {
+		kfree(lp->hello);
+		lp->hello = NULL;
+		lp->phase = LTP_INIT_SENT;
+		lp->tries = 0;
+	}
+	ltp_handshake_send(sk, now);
+}
+
+/**
+ * ltp_handshake_init() - answer an INIT with a cookie, keeping nothing
+ * @listener: who would accept it
+ * @skb: the packet
+ * @p: the same, parsed
+ *
+ * Context: softirq; the listener is not locked.
+ */
+void ltp_handshake_init(struct sock *listener, const struct sk_buff *skb,
+			const struct ltp_packet *p)
+{
+	const struct ltp_af *af = ltp_sk(listener)->af;
+	struct ltp_init_ack ack = {};
+	struct ltp_key key;
+
+	af->key(&key, skb);
+	ltp_assoc_params_out(listener, &ack.params);
+	do
+		ack.params.tag = cpu_to_be32(get_random_u32());
+	while (!ack.params.tag);
+	ack.params.flow = cpu_to_be32(get_random_u32());
+	ack.params.pn = cpu_to_be32(get_random_u32());
+	ack.cookie.peer = *p->params;
+	ack.cookie.local = ack.params;
+	ltp_cookie_make(&ack.cookie, &ltp_sock_net(listener)->cookie_key, &key,
+			ltp_now());
+	BUILD_BUG_ON(sizeof(ack) > sizeof(struct ltp_init));
+	ltp_output_reply(sock_net(listener), af, skb, p, LTP_INIT_ACK, 0,
+			 be32_to_cpu(p->params->tag), &ack, sizeof(ack));
+}
+
+/**
+ * ltp_handshake_init_ack() - a listener answered
+ * @sk: connecting socket
+ * @p: its packet
+ *
+ * Context: socket locked.
+ * Return: 0 or a drop reason
+ */
+int ltp_handshake_init_ack(struct sock *sk, const struct ltp_packet *p)
+{
+	struct ltp_sock *lp = ltp_sk(sk);
+	u64 now = ltp_now();
+
+	if (lp->phase != LTP_INIT_SENT)
+		return LTP_MIB_DROP_STATE;
+	lp->hello = kmalloc(sizeof(*lp->hello), GFP_ATOMIC);
+	if (!lp->hello)
+		return LTP_MIB_DROP_MEMORY;
+	lp->hello->params = *p->params;
+	lp->hello->cookie = *p->cookie;
+	/* Only an INIT that was sent once has an unambiguous RTT. */
+	if (lp->tries == 1)
+		ltp_loss_rtt(&lp->tx.loss, now - lp->tx.last_sent_ns, 0);
+	lp->phase = LTP_COOKIE_SENT;
+	lp->heard_ns = now;
+	lp->tries = 0;
+	ltp_handshake_send(sk, now);
+	return 0;
+}
+
+/**
+ * ltp_handshake_cookie_ack() - the listener has made its end
+ * @sk: socket that sent a cookie
+ *
+ * Called for whatever the listener's new end sends first: COOKIE_ACK can be
+ * lost.
+ *
+ * Context: socket locked.
+ */
+void ltp_handshake_cookie_ack(struct sock *sk)
+{
+	struct ltp_sock *lp = ltp_sk(sk);
+	struct ltp_params peer = lp->hello->params;
+
+	ltp_assoc_open(sk, &peer, lp->tx.loss.srtt_ns);
+}
+
+/**
+ * ltp_handshake_same() - did this cookie make this association?
+ * @lp: the association
+ * @cookie: a cookie
+ *
+ * Context: any; the tags never change once the association can be found.
+ * Return: whether it did
+ */
+bool ltp_handshake_same(const struct ltp_sock *lp,
+			const struct ltp_cookie *cookie)
+{
+	return be32_to_cpu(cookie->local.tag) == lp->local_tag &&
+	       be32_to_cpu(cookie->peer.tag) == lp->peer_tag;
+}
+
+static struct sock *ltp_handshake_child(struct sock *listener,
+					const struct ltp_key *key,
+					const struct ltp_cookie *cookie)
+{
+	struct ltp_sock *lp;
+	struct sock *child;
+
+	child = sk_clone_lock(listener, GFP_ATOMIC);
+	if (!child)
+		return NULL;
+	lp = ltp_sk(child);
+	/* What the clone must not share with the listener, or look like. */
+	child->sk_state = TCP_CLOSE;
+	inet_sk(child)->inet_opt = NULL;
+	inet_sk(child)->mc_list = NULL;
+	inet_sk(child)->inet_dport = key->rport;
+	ltp_assoc_setup(child);
+	lp->af->addrs(child, key);
+	lp->key = *key;
+	lp->group = ltp_group_get(ltp_sk(listener)->group);
+	lp->local_tag = be32_to_cpu(cookie->local.tag);
+	lp->tx.next_flow = be32_to_cpu(cookie->local.flow);
+	lp->tx.pn = be32_to_cpu(cookie->local.pn);
+	return child;
+}
+
+/*
+ * A newer cookie: the peer has started anew, its old association cannot go on.
+ * If a system call has it right now the peer will have to ask again.
+ */
+static void ltp_handshake_restart(struct sock *listener,
+				  const struct ltp_key *key, u64 made_ns)
+{
+	struct sock *old;
+
+	rcu_read_lock();
+	old = ltp_assoc_find(sock_net(listener), key);
+	rcu_read_unlock();
+	if (!old)
+		return;
+	bh_lock_sock(old);
+	if (!sock_owned_by_user(old) && made_ns > ltp_sk(old)->born_ns)
+		ltp_assoc_end(old, ECONNRESET);
+	bh_unlock_sock(old);
+	sock_put(old);
+}
+
+/**
+ * ltp_handshake_echo() - a cookie came back: make the association
+ * @listener: who gave it out
+ * @skb: the packet
+ * @p: the same, parsed
+ *
+ * Context: listener locked.
+ * Return: 0 or a drop reason
+ */
+int ltp_handshake_echo(struct sock *listener, const struct sk_buff *skb,
+		       const struct ltp_packet *p)
+{
+	struct ltp_net *ln = ltp_sock_net(listener);
+	const struct ltp_cookie *cookie = p->cookie;
+	struct sock *child;
+	struct ltp_key key;
+	u64 now = ltp_now();
+	u64 made;
+	int drop;
+
+	ltp_sk(listener)->af->key(&key, skb);
+	drop = ltp_cookie_check(cookie, &ln->cookie_key, &key, now);
+	if (drop)
+		return drop;
+	if (p->tag != be32_to_cpu(cookie->local.tag))
+		return LTP_MIB_DROP_TAG;
+	if (sk_acceptq_is_full(listener))
+		return LTP_MIB_DROP_BACKLOG;
+	made = get_unaligned_be64(&cookie->time_ns);
+	ltp_handshake_restart(listener, &key, made);
+	child = ltp_handshake_child(listener, &key, cookie);
+	if (!child)
+		return LTP_MIB_DROP_MEMORY;
+	if (ltp_assoc_hash(child)) {
+		bh_unlock_sock(child);
+		sock_put(child);
+		sock_put(child);
+		return LTP_MIB_DROP_MEMORY;
+	}
+	ltp_port_inherit(child, listener);
+	ltp_mib_inc(sock_net(child), LTP_MIB_ASSOC_PASSIVE);
+	ltp_sk(child)->born_ns = made;
+	ltp_assoc_open(child, &cookie->peer, now - made);
+	ltp_output_control(child, LTP_COOKIE_ACK, 0, NULL, 0);
+	list_add_tail(&ltp_sk(child)->accept_node,
+		      &ltp_sk(listener)->accept_queue);
+	sk_acceptq_added(listener);
+	bh_unlock_sock(child);
+	/* sk_clone_lock() gave two: one stays with the accept queue. */
+	sock_put(child);
+	listener->sk_data_ready(listener);
+	return 0;
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0
+/* IPv4: the differences, and only they. */
+#include <linux/icmp.h>
+#include <linux/inetdevice.h>
+#include <net/icmp.h>
+#include <net/inet_common.h>
+#include <net/ip.h>
+#include <net/protocol.h>
+#include <net/route.h>
+
+#include "assoc.h"
+#include "handshake.h"
+#include "input.h"
+#include "ipv4.h"
+#include "port.h"
+#include "socket.h"
+
+/* ip_queue_xmit() takes the addresses from the socket's own flow. */
+static struct rtable *ltp_v4_route(struct sock *sk)
+{
+	struct inet_sock *inet = inet_sk(sk);
+	struct flowi4 *fl4 = &inet->cork.fl.u.ip4;
+
+	flowi4_init_output(fl4, sk->sk_bound_dev_if, READ_ONCE(sk->sk_mark),
+			   inet->tos & ~INET_ECN_MASK, RT_SCOPE_UNIVERSE,
+			   sk->sk_protocol, inet_sk_flowi_flags(sk),
+			   inet->inet_daddr, inet->inet_saddr,
+			   inet->inet_dport, inet->inet_sport, sk_uid(sk));
+	security_sk_classify_flow(sk, flowi4_to_flowi_common(fl4));
+	return ip_route_output_flow(sock_net(sk), fl4, sk);
+}
+
+static void ltp_v4_key(struct sock *sk)
+{
+	struct ltp_key *key = &ltp_sk(sk)->key;
+
+	memset(key, 0, sizeof(*key));
+	ipv6_addr_set_v4mapped(inet_sk(sk)->inet_saddr, &key->laddr);
+	ipv6_addr_set_v4mapped(inet_sk(sk)->inet_daddr, &key->raddr);
+	key->lport = inet_sk(sk)->inet_sport;
+	key->rport = inet_sk(sk)->inet_dport;
+}
+
+/* Find the way to inet_daddr, and the address to come from. */
+static int ltp_v4_connect_route(struct sock *sk)
+{
+	struct inet_sock *inet = inet_sk(sk);
+	const struct flowi4 *fl4 = &inet->cork.fl.u.ip4;
+	struct rtable *rt;
+
+	rt = ltp_v4_route(sk);
+	if (IS_ERR(rt))
+		return PTR_ERR(rt);
+	if (rt->rt_flags & (RTCF_MULTICAST | RTCF_BROADCAST)) {
+		ip_rt_put(rt);
+		return -ENETUNREACH;
+	}
+	if (!inet->inet_saddr) {
+		inet->inet_saddr = fl4->saddr;
+		inet->inet_rcv_saddr = fl4->saddr;
+	}
+	inet->inet_daddr = fl4->daddr;
+	sk_setup_caps(sk, &rt->dst);
+	return 0;
+}
+
+/**
+ * ltp_v4_connect() - proto.connect
+ * @sk: socket in TCP_CLOSE
+ * @addr: struct sockaddr_in
+ * @len: its length
+ *
+ * Context: socket locked.
+ * Return: 0 when the handshake is under way, or an error
+ */
+int ltp_v4_connect(struct sock *sk, struct sockaddr_unsized *addr, int len)
+{
+	struct sockaddr_in *to = (struct sockaddr_in *)addr;
+	struct inet_sock *inet = inet_sk(sk);
+	__be32 saddr = inet->inet_saddr;
+	int err;
+
+	if (len < (int)sizeof(*to))
+		return -EINVAL;
+	if (to->sin_family != AF_INET)
+		return -EAFNOSUPPORT;
+	if (!to->sin_port)
+		return -EINVAL;
+	err = ltp_port_auto(sk);
+	if (err)
+		return err;
+	inet->inet_daddr = to->sin_addr.s_addr;
+	inet->inet_dport = to->sin_port;
+	err = ltp_v4_connect_route(sk);
+	if (err)
+		goto fail;
+	ltp_v4_key(sk);
+	err = ltp_handshake_start(sk);
+	if (!err)
+		return 0;
+fail:
+	sk_dst_reset(sk);
+	inet->inet_saddr = saddr;
+	inet->inet_rcv_saddr = saddr;
+	inet->inet_daddr = 0;
+	inet->inet_dport = 0;
+	return err;
+}
+
+static u32 ltp_v4_mtu(struct sock *sk)
+{
+	struct dst_entry *dst = __sk_dst_check(sk, 0);
+	u32 mtu = LTP_MTU_MIN;
+
+	if (!dst) {
+		struct rtable *rt = ltp_v4_route(sk);
+
+		if (IS_ERR(rt))
+			return mtu;
+		sk_setup_caps(sk, &rt->dst);
+		dst = &rt->dst;
+	}
+	return max(dst_mtu(dst), mtu);
+}
+
+static void ltp_v4_sum(struct sk_buff *skb, __be32 saddr, __be32 daddr)
+{
+	struct ltp_hdr *hdr = (struct ltp_hdr *)skb_transport_header(skb);
+
+	/* The device, or skb_checksum_help(), adds the rest. */
+	hdr->check = ~csum_tcpudp_magic(saddr, daddr, skb->len, IPPROTO_LTP,
+					0);
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	skb->csum_offset = offsetof(struct ltp_hdr, check);
+}
+
+static int ltp_v4_xmit(struct sock *sk, struct sk_buff *skb)
+{
+	struct inet_sock *inet = inet_sk(sk);
+
+	ltp_v4_sum(skb, inet->inet_saddr, inet->inet_daddr);
+	return ip_queue_xmit(sk, skb, &inet->cork.fl);
+}
+
+static int ltp_v4_reply(struct net *net, struct sk_buff *skb,
+			const struct sk_buff *to)
+{
+	struct sock *ctl = ltp_pernet(net)->ctl_sk;
+	const struct iphdr *iph = ip_hdr(to);
+	struct flowi fl = {};
+	struct flowi4 *fl4 = &fl.u.ip4;
+	struct rtable *rt;
+	int err;
+
+	flowi4_init_output(fl4, inet_iif(to), to->mark, 0, RT_SCOPE_UNIVERSE,
+			   IPPROTO_LTP, 0, iph->saddr, iph->daddr,
+			   ((const struct ltp_hdr *)to->data)->source,
+			   ((const struct ltp_hdr *)to->data)->dest,
+			   sock_net_uid(net, NULL));
+	rt = ip_route_output_flow(net, fl4, ctl);
+	if (IS_ERR(rt)) {
+		kfree_skb(skb);
+		return PTR_ERR(rt);
+	}
+	skb_dst_set(skb, &rt->dst);
+	ltp_v4_sum(skb, iph->daddr, iph->saddr);
+	err = ip_queue_xmit(ctl, skb, &fl);
+	return net_xmit_eval(err);
+}
+
+static bool ltp_v4_checksum(struct sk_buff *skb)
+{
+	return skb_checksum_init(skb, IPPROTO_LTP, inet_compute_pseudo) ||
+	       skb_checksum_complete(skb);
+}
+
+static void ltp_v4_skb_key(struct ltp_key *key, const struct sk_buff *skb)
+{
+	const struct ltp_hdr *hdr = (const struct ltp_hdr *)skb->data;
+	const struct iphdr *iph = ip_hdr(skb);
+
+	memset(key, 0, sizeof(*key));
+	ipv6_addr_set_v4mapped(iph->daddr, &key->laddr);
+	ipv6_addr_set_v4mapped(iph->saddr, &key->raddr);
+	key->lport = hdr->dest;
+	key->rport = hdr->source;
+}
+
+static void ltp_v4_addrs(struct sock *child, const struct ltp_key *key)
+{
+	struct inet_sock *inet = inet_sk(child);
+
+	inet->inet_saddr = key->laddr.s6_addr32[3];
+	inet->inet_rcv_saddr = inet->inet_saddr;
+	inet->inet_daddr = key->raddr.s6_addr32[3];
+}
+
+const struct ltp_af ltp_ipv4 = {
+	.family		= AF_INET,
+	.header_len	= sizeof(struct iphdr),
+	.mtu		= ltp_v4_mtu,
+	.xmit		= ltp_v4_xmit,
+	.reply		= ltp_v4_reply,
+	.checksum	= ltp_v4_checksum,
+	.key		= ltp_v4_skb_key,
+	.addrs		= ltp_v4_addrs,
+};
+
+static int ltp_v4_rcv(struct sk_buff *skb)
+{
+	return ltp_input(skb, &ltp_ipv4);
+}
+
+/*
+ * An ICMP error quotes eight bytes of ours: ports and tag. It must know the
+ * tag, and it only matters where nothing else would tell.
+ */
+static void ltp_v4_err_sock(struct sock *sk, const struct iphdr *iph,
+			    const struct icmphdr *icmph, u32 info)
+{
+	struct dst_entry *dst;
+
+	if (icmph->type == ICMP_DEST_UNREACH &&
+	    icmph->code == ICMP_FRAG_NEEDED) {
+		dst = __sk_dst_check(sk, 0);
+		if (dst)
+			dst->ops->update_pmtu(dst, sk, NULL, info, true);
+		return;
+	}
+	if (ltp_sk(sk)->phase == LTP_INIT_SENT &&
+	    icmph->type == ICMP_DEST_UNREACH && icmph->code <= NR_ICMP_UNREACH)
+		ltp_assoc_end(sk, icmp_err_convert[icmph->code].errno);
+}
+
+static int ltp_v4_err(struct sk_buff *skb, u32 info)
+{
+	const struct iphdr *iph = (const struct iphdr *)skb->data;
+	const struct ltp_hdr *hdr = (const void *)(skb->data + iph->ihl * 4);
+	struct net *net = dev_net(skb->dev);
+	struct ltp_sock *lp;
+	struct ltp_key key = {};
+	struct sock *sk;
+
+	ipv6_addr_set_v4mapped(iph->saddr, &key.laddr);
+	ipv6_addr_set_v4mapped(iph->daddr, &key.raddr);
+	key.lport = hdr->source;
+	key.rport = hdr->dest;
+	sk = ltp_assoc_find(net, &key);
+	if (!sk)
+		return -ENOENT;
+	lp = ltp_sk(sk);
+	bh_lock_sock(sk);
+	if (sock_owned_by_user(sk) || lp->phase == LTP_CLOSED ||
+	    be32_to_cpu(hdr->tag) != lp->peer_tag)
+		ltp_mib_inc(net, LTP_MIB_DROP_TAG);
+	else
+		ltp_v4_err_sock(sk, iph, icmp_hdr(skb), info);
+	bh_unlock_sock(sk);
+	sock_put(sk);
+	return 0;
+}
+
+static const struct net_protocol ltp_v4_protocol = {
+	.handler	= ltp_v4_rcv,
+	.err_handler	= ltp_v4_err,
+	.no_policy	= 1,
+};
+
+static struct inet_protosw ltp_v4_protosw = {
+	.type		= SOCK_SEQPACKET,
+	.protocol	= IPPROTO_LTP,
+	.prot		= &ltp_prot,
+	.ops		= &ltp_proto_ops,
+};
+
+/**
+ * ltp_ipv4_net_init() - make what a namespace needs to answer strangers
+ * @net: the namespace
+ *
+ * Return: 0 or an error
+ */
+int ltp_ipv4_net_init(struct net *net)
+{
+	return inet_ctl_sock_create(&ltp_pernet(net)->ctl_sk, PF_INET,
+				    SOCK_RAW, IPPROTO_LTP, net);
+}
+
+/**
+ * ltp_ipv4_net_exit() - undo ltp_ipv4_net_init()
+ * @net: the namespace
+ */
+void ltp_ipv4_net_exit(struct net *net)
+{
+	inet_ctl_sock_destroy(ltp_pernet(net)->ctl_sk);
+}
+
+/**
+ * ltp_ipv4_register() - packets first, sockets last
+ *
+ * Return: 0 or an error
+ */
+int ltp_ipv4_register(void)
+{
+	int err = inet_add_protocol(&ltp_v4_protocol, IPPROTO_LTP);
+
+	if (!err)
+		inet_register_protosw(&ltp_v4_protosw);
+	return err;
+}
+
+/**
+ * ltp_ipv4_unregister() - the reverse of ltp_ipv4_register()
+ */
+void ltp_ipv4_unregister(void)
+{
+	inet_unregister_protosw(&ltp_v4_protosw);
+	inet_del_protocol(&ltp_v4_protocol, IPPROTO_LTP);
+}
+
+/* socket() loads the module: PF_INET, IPPROTO_LTP, SOCK_SEQPACKET. */
+MODULE_ALIAS_NET_PF_PROTO_TYPE(PF_INET, 253, 5);
+MODULE_ALIAS_NET_PF_PROTO(PF_INET, 253);

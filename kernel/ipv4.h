@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* IPv4: the differences, and only they. */
+#ifndef _LTP_IPV4_H
+#define _LTP_IPV4_H
+
+#include "ltp.h"
+
+extern const struct ltp_af ltp_ipv4;
+
+int ltp_v4_connect(struct sock *sk, struct sockaddr_unsized *addr, int len);
+int ltp_ipv4_net_init(struct net *net);
+void ltp_ipv4_net_exit(struct net *net);
+int ltp_ipv4_register(void);
+void ltp_ipv4_unregister(void);
+
+#endif /* _LTP_IPV4_H */

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Socket options at level SOL_LTP. */
+#include <linux/slab.h>
+
+#include "assoc.h"
+#include "flow_rx.h"
+#include "info.h"
+#include "socket.h"
+
+static int ltp_get_int(sockptr_t val, unsigned int len, int *value)
+{
+	if (len != sizeof(int))
+		return -EINVAL;
+	return copy_from_sockptr(value, val, sizeof(int)) ? -EFAULT : 0;
+}
+
+static int ltp_set_bool(struct sock *sk, int name, int value)
+{
+	struct ltp_sock *lp = ltp_sk(sk);
+
+	if (value != 0 && value != 1)
+		return -EINVAL;
+	switch (name) {
+	case LTP_RECVRCVINFO:
+		lp->recvrcvinfo = value;
+		break;
+	case LTP_RECVRCVMAP:
+		lp->recvrcvmap = value;
+		break;
+	case LTP_REPORTS:
+		lp->reports = value;
+		break;
+	case LTP_HOLES:
+		lp->holes_keep = value == LTP_HOLES_KEEP;
+		break;
+	}
+	return 0;
+}
+
+static int ltp_set_segsize(struct sock *sk, int value)
+{
+	if (value && (value < LTP_SEG_MIN || value > LTP_SEG_MAX ||
+		      value % LTP_GRAIN))
+		return -EINVAL;
+	ltp_sk(sk)->segsize = value;
+	return 0;
+}
+
+static int ltp_set_thresholds(struct sock *sk, sockptr_t val, unsigned int len)
+{
+	struct ltp_thresholds th;
+
+	if (len != sizeof(th))
+		return -EINVAL;
+	if (copy_from_sockptr(&th, val, sizeof(th)))
+		return -EFAULT;
+	if (th.set & ~(LTP_SET_FRACTION | LTP_SET_LT | LTP_SET_DEADLINE))
+		return -EINVAL;
+	if ((th.set & LTP_SET_FRACTION) &&
+	    (!th.fraction_ppm || th.fraction_ppm > LTP_FRACTION_MAX))
+		return -ERANGE;
+	if (((th.set & LTP_SET_LT) && th.lt_us > LTP_TIME_MAX_US) ||
+	    ((th.set & LTP_SET_DEADLINE) && th.deadline_us > LTP_TIME_MAX_US))
+		return -ERANGE;
+	if ((th.set & LTP_SET_LT) && (th.set & LTP_SET_DEADLINE) &&
+	    th.deadline_us && th.deadline_us < th.lt_us)
+		return -EINVAL;
+	ltp_sk(sk)->thresholds = th;
+	ltp_rx_thresholds_changed(sk);
+	return 0;
+}
+
+static int ltp_set_rcvtag(struct sock *sk, sockptr_t val, unsigned int len)
+{
+	u64 tag;
+
+	if (len != sizeof(tag))
+		return -EINVAL;
+	if (copy_from_sockptr(&tag, val, sizeof(tag)))
+		return -EFAULT;
+	ltp_sk(sk)->rcvtag = tag;
+	ltp_sk(sk)->has_rcvtag = 1;
+	/* Its flow may have ended already. */
+	if (ltp_rx_readable(sk))
+		sk->sk_data_ready(sk);
+	return 0;
+}
+
+static int ltp_set_cc(struct sock *sk, sockptr_t val, unsigned int len)
+{
+	const struct ltp_cc_ops *ops;
+	char name[LTP_CC_NAME_MAX] = {};
+
+	if (!len)
+		return -EINVAL;
+	if (copy_from_sockptr(name, val,
+			      min_t(unsigned int, len, sizeof(name) - 1)))
+		return -EFAULT;
+	ops = ltp_cc_find(name);
+	if (!ops)
+		return -ENOENT;
+	/* What one algorithm has learnt means nothing to another. */
+	if (ltp_sk(sk)->phase != LTP_CLOSED)
+		return -EISCONN;
+	ltp_sk(sk)->tx.cc.ops = ops;
+	return 0;
+}
+
+static int ltp_set_one(struct sock *sk, int name, sockptr_t val,
+		       unsigned int len)
+{
+	int value, err;
+
+	switch (name) {
+	case LTP_THRESHOLDS:
+		return ltp_set_thresholds(sk, val, len);
+	case LTP_RCVTAG:
+		return ltp_set_rcvtag(sk, val, len);
+	case LTP_CONGESTION:
+		return ltp_set_cc(sk, val, len);
+	case LTP_RECVRCVINFO:
+	case LTP_RECVRCVMAP:
+	case LTP_REPORTS:
+	case LTP_HOLES:
+	case LTP_SEGSIZE:
+		err = ltp_get_int(val, len, &value);
+		if (err)
+			return err;
+		return name == LTP_SEGSIZE ? ltp_set_segsize(sk, value) :
+					     ltp_set_bool(sk, name, value);
+	default:
+		return -ENOPROTOOPT;
+	}
+}
+
+/**
+ * ltp_setsockopt() - proto.setsockopt
+ * @sk: socket
+ * @level: only SOL_LTP is known
+ * @name: LTP_*
+ * @val: the value
+ * @len: its length
+ *
+ * Context: process.
+ * Return: 0 or an error of ltp(7)
+ */
+int ltp_setsockopt(struct sock *sk, int level, int name, sockptr_t val,
+		   unsigned int len)
+{
+	int err;
+
+	if (level == SOL_IP)
+		return ip_setsockopt(sk, level, name, val, len);
+	if (level != SOL_LTP)
+		return -ENOPROTOOPT;
+	lock_sock(sk);
+	err = ltp_set_one(sk, name, val, len);
+	release_sock(sk);
+	return err;
+}
+
+/* The value of an option, at most @space bytes; returns its length. */
+static int ltp_get_one(struct sock *sk, int name, void *value)
+{
+	const struct ltp_sock *lp = ltp_sk(sk);
+	int *number = value;
+
+	switch (name) {
+	case LTP_RECVRCVINFO:
+		*number = lp->recvrcvinfo;
+		return sizeof(int);
+	case LTP_RECVRCVMAP:
+		*number = lp->recvrcvmap;
+		return sizeof(int);
+	case LTP_REPORTS:
+		*number = lp->reports;
+		return sizeof(int);
+	case LTP_HOLES:
+		*number = lp->holes_keep;
+		return sizeof(int);
+	case LTP_SEGSIZE:
+		*number = lp->segsize;
+		return sizeof(int);
+	case LTP_THRESHOLDS:
+		memcpy(value, &lp->thresholds, sizeof(lp->thresholds));
+		return sizeof(lp->thresholds);
+	case LTP_CONGESTION:
+		memcpy(value, lp->tx.cc.ops->name, LTP_CC_NAME_MAX);
+		return LTP_CC_NAME_MAX;
+	case LTP_INFO:
+		ltp_info_fill(sk, value);
+		return sizeof(struct ltp_info);
+	default:
+		return -ENOPROTOOPT;
+	}
+}
+
+/**
+ * ltp_getsockopt() - proto.getsockopt
+ * @sk: socket
+ * @level: only SOL_LTP is known
+ * @name: LTP_*
+ * @val: where the value goes
+ * @len: room there; then the length of the value
+ *
+ * A value longer than the room is cut, as TCP_INFO is.
+ *
+ * Context: process.
+ * Return: 0 or an error of ltp(7)
+ */
+int ltp_getsockopt(struct sock *sk, int level, int name, char __user *val,
+		   int __user *len)
+{
+	union {
+		int number;
+		struct ltp_thresholds thresholds;
+		struct ltp_info info;
+		char name[LTP_CC_NAME_MAX];
+	} value = {};
+	int room, ret;
+
+	if (level == SOL_IP)
+		return ip_getsockopt(sk, level, name, val, len);
+	if (level != SOL_LTP)
+		return -ENOPROTOOPT;
+	if (get_user(room, len))
+		return -EFAULT;
+	if (room < 0)
+		return -EINVAL;
+	lock_sock(sk);
+	ret = ltp_get_one(sk, name, &value);
+	release_sock(sk);
+	if (ret < 0)
+		return ret;
+	room = min(room, ret);
+	if (put_user(room, len) || copy_to_user(val, &value, room))
+		return -EFAULT;
+	return 0;
+}
