@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "harness.hpp"
-
-#include "ltp_lib.h"
-#include <ltp/address.hpp>
-#include <ltp/error.hpp>
-#include <ltp/socket.hpp>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <ltp/address.hpp>
+#include <ltp/error.hpp>
+#include <ltp/socket.hpp>
 #include <utility>
 
-#include <sys/socket.h>
-#include <unistd.h>
+#include "harness.hpp"
+#include "ltp_lib.h"
 
 using ltp::explain;
 using ltp::Operation;
@@ -20,7 +19,7 @@ namespace {
 
 bool contains(const std::string &s, const char *part) { return s.find(part) != std::string::npos; }
 
-} // namespace
+}  // namespace
 
 TEST(errors_say_what_to_do) {
     CHECK(contains(explain(Operation::socket, EPROTONOSUPPORT, ""), "modprobe ltp"));
@@ -44,7 +43,8 @@ TEST(errors_are_one_sentence) {
 }
 
 TEST(errors_have_their_class) {
-    CHECK_THROWS(ltp::fail(Operation::socket, EPROTONOSUPPORT, ""), ltp::ModuleMissing, "not loaded");
+    CHECK_THROWS(ltp::fail(Operation::socket, EPROTONOSUPPORT, ""), ltp::ModuleMissing,
+                 "not loaded");
     try {
         ltp::fail(Operation::send, ECONNRESET, "");
     } catch (const ltp::Error &e) {
@@ -79,7 +79,7 @@ TEST(socket_moves_and_closes) {
     CHECK(!a);
     a.close();
     a.close();
-    CHECK_EQ(write(pair[0], "x", 1), 1); // released, not closed
+    CHECK_EQ(write(pair[0], "x", 1), 1);  // released, not closed
     close(pair[0]);
     close(pair[1]);
 }
@@ -133,7 +133,6 @@ TEST(c_interface_gathers) {
     CHECK_EQ(ltpl_gather_add(g, x, nullptr), 0);
     CHECK_EQ(ltpl_gather_add(g, y, nullptr), 0);
     CHECK_EQ(ltpl_gather_finish(g, mean), 0);
-    for (const float m : mean)
-        CHECK_EQ(m, 2.0F);
+    for (const float m : mean) CHECK_EQ(m, 2.0F);
     ltpl_gather_free(g);
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "harness.hpp"
-
-#include <ltp/error.hpp>
-#include <ltp/gather.hpp>
-
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <ltp/error.hpp>
+#include <ltp/gather.hpp>
+
+#include "harness.hpp"
 
 using ltp::DType;
 using ltp::Fill;
@@ -17,7 +16,8 @@ namespace {
 
 /// What a gather has to give, written as plainly as can be.
 template <class T>
-std::vector<T> reference(const std::vector<std::vector<T>> &data, const std::vector<Map> &maps, Fill fill) {
+std::vector<T> reference(const std::vector<std::vector<T>> &data, const std::vector<Map> &maps,
+                         Fill fill) {
     std::vector<T> out(data[0].size());
 
     for (std::size_t i = 0; i < out.size(); i++) {
@@ -25,11 +25,11 @@ std::vector<T> reference(const std::vector<std::vector<T>> &data, const std::vec
         unsigned count = 0;
         for (std::size_t w = 0; w < data.size(); w++) {
             const bool arrived = maps[w].test(i * sizeof(T) / maps[w].seg_size());
-            if (arrived || fill == Fill::previous)
-                sum += data[w][i];
+            if (arrived || fill == Fill::previous) sum += data[w][i];
             count += arrived;
         }
-        const unsigned by = fill == Fill::mean_of_received ? count : static_cast<unsigned>(data.size());
+        const unsigned by =
+            fill == Fill::mean_of_received ? count : static_cast<unsigned>(data.size());
         out[i] = by ? sum / static_cast<T>(by) : 0;
     }
     return out;
@@ -49,24 +49,21 @@ void compare(DType dtype, test::Random &rng) {
     g.begin();
     double delivered = 0;
     for (auto &d : data) {
-        for (T &x : d)
-            x = static_cast<T>(rng.normal());
+        for (T &x : d) x = static_cast<T>(rng.normal());
         Map m(n * sizeof(T), same_grid ? grid : (rng.below(30) + 1) * 16, true);
         const unsigned loss = rng.below(101);
-        for (std::size_t s = 0; s < m.segments(); s++)
-            m.set(s, rng.below(100) >= loss);
+        for (std::size_t s = 0; s < m.segments(); s++) m.set(s, rng.below(100) >= loss);
         delivered += static_cast<double>(m.delivered_bytes()) / static_cast<double>(m.length());
         g.add(d.data(), m);
         maps.push_back(m);
     }
     std::vector<T> mean(n, 7);
     g.finish(mean.data());
-    CHECK(mean == reference(data, maps, fill)); // to the bit: the order of the additions is fixed
+    CHECK(mean == reference(data, maps, fill));  // to the bit: the order of the additions is fixed
     CHECK(std::fabs(g.delivered() - delivered / workers) < 1e-9);
     for (std::size_t i = 0; i < n; i++) {
         unsigned count = 0;
-        for (const Map &m : maps)
-            count += m.test(i * sizeof(T) / m.seg_size());
+        for (const Map &m : maps) count += m.test(i * sizeof(T) / m.seg_size());
         CHECK_EQ(g.counts()[i / g.block()], count);
     }
     // The result may go into one of the inputs.
@@ -99,26 +96,24 @@ std::uint16_t mean2(DType dtype, std::uint16_t a, std::uint16_t b) {
     return a;
 }
 
-} // namespace
+}  // namespace
 
 TEST(gather_equals_the_reference_float32) {
     test::Random rng(2);
-    for (int i = 0; i < 200; i++)
-        compare<float>(DType::float32, rng);
+    for (int i = 0; i < 200; i++) compare<float>(DType::float32, rng);
 }
 
 TEST(gather_equals_the_reference_float64) {
     test::Random rng(3);
-    for (int i = 0; i < 200; i++)
-        compare<double>(DType::float64, rng);
+    for (int i = 0; i < 200; i++) compare<double>(DType::float64, rng);
 }
 
 TEST(gather_is_unbiased_by_uneven_loss) {
-    // Worker 0 delivers half of its segments only; where it is missing the other's value stands alone.
+    // Worker 0 delivers half of its segments only; where it is missing the other's value stands
+    // alone.
     std::vector<float> a(64, 2.0F), b(64, 4.0F), mean(64);
     Map half(256, 16, true);
-    for (std::size_t s = 0; s < half.segments(); s += 2)
-        half.set(s, false);
+    for (std::size_t s = 0; s < half.segments(); s += 2) half.set(s, false);
     Gather g(64, DType::float32);
     g.begin();
     g.add(a.data(), half);
@@ -158,7 +153,7 @@ TEST(gather_whole_messages_keep_the_grid_coarse) {
     g.begin();
     g.add(x.data());
     CHECK_EQ(g.block(), 1000U);
-    g.add(x.data(), Map(4000, 1408, true)); // 352 elements: does not divide 1000
+    g.add(x.data(), Map(4000, 1408, true));  // 352 elements: does not divide 1000
     CHECK_EQ(g.block(), 352U);
     g.add(x.data());
     CHECK_EQ(g.block(), 352U);
@@ -186,7 +181,7 @@ TEST(gather_refuses_what_does_not_fit) {
     CHECK_THROWS(g.finish(x), ltp::Error, "nothing to average");
     CHECK_THROWS(g.add(x, Map(28, 16, true)), ltp::Error, "8 elements of float32");
     CHECK_THROWS(d.add(y, Map(64, 12, true)), ltp::Error, "cut elements");
-    d.add(y, Map(64, 100, true)); // one segment cuts nothing
+    d.add(y, Map(64, 100, true));  // one segment cuts nothing
 }
 
 TEST(gather_float16_values_survive) {
@@ -196,7 +191,7 @@ TEST(gather_float16_values_survive) {
         const std::uint16_t y = round_trip(DType::float16, u);
         if (nan)
             CHECK((y & 0x7c00) == 0x7c00 && (y & 0x3ff));
-        else if (u == 0x8000) // 0 + -0
+        else if (u == 0x8000)  // 0 + -0
             CHECK_EQ(y & 0x7fff, 0);
         else
             CHECK_EQ(y, u);
@@ -221,12 +216,12 @@ TEST(gather_16_bits_round_to_even_and_sum_in_32) {
     // 1 and its successor: the mean lies half-way and goes to the even one.
     CHECK_EQ(mean2(DType::float16, 0x3c00, 0x3c01), 0x3c00);
     CHECK_EQ(mean2(DType::float16, 0x3c01, 0x3c02), 0x3c02);
-    CHECK_EQ(mean2(DType::float16, 0x0001, 0x0002), 0x0002); // subnormal
+    CHECK_EQ(mean2(DType::float16, 0x0001, 0x0002), 0x0002);  // subnormal
     CHECK_EQ(mean2(DType::float16, 0x0000, 0x0001), 0x0000);
-    CHECK_EQ(mean2(DType::float16, 0x03ff, 0x0400), 0x0400); // from subnormal to normal
+    CHECK_EQ(mean2(DType::float16, 0x03ff, 0x0400), 0x0400);  // from subnormal to normal
     // The sum of two largest values overflows 16 bits, their mean does not.
     CHECK_EQ(mean2(DType::float16, 0x7bff, 0x7bff), 0x7bff);
-    CHECK_EQ(mean2(DType::float16, 0x7c00, 0x3c00), 0x7c00); // infinity stays
+    CHECK_EQ(mean2(DType::float16, 0x7c00, 0x3c00), 0x7c00);  // infinity stays
     CHECK_EQ(mean2(DType::bfloat16, bf16(1.0F), bf16(1.0F) + 1), bf16(1.0F));
     CHECK_EQ(mean2(DType::bfloat16, bf16(1.0F) + 1, bf16(1.0F) + 2), bf16(1.0F) + 2);
 }

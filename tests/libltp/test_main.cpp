@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include "harness.hpp"
-
 #include <cstring>
 #include <iostream>
+
+#include "harness.hpp"
 
 // usage: unit [PART-OF-A-NAME]
 int main(int argc, char **argv) {
     int passed = 0, failed = 0, skipped = 0;
 
     for (const test::Case &c : test::cases()) {
-        if (argc > 1 && !std::strstr(c.name, argv[1]))
-            continue;
+        if (argc > 1 && !std::strstr(c.name, argv[1])) continue;
         try {
             c.run();
             passed++;
@@ -22,6 +21,7 @@ int main(int argc, char **argv) {
             failed++;
         }
     }
-    std::cout << passed << " passed, " << failed << " failed, " << skipped << " skipped" << std::endl;
+    std::cout << passed << " passed, " << failed << " failed, " << skipped << " skipped"
+              << std::endl;
     return failed || !(passed + skipped);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "harness.hpp"
-
 #include <ltp/error.hpp>
 #include <ltp/map.hpp>
+
+#include "harness.hpp"
 
 using ltp::Map;
 
@@ -82,10 +82,9 @@ TEST(map_iterates_as_bit_by_bit) {
         std::size_t last = 0;
         m.for_each(true, [&](Map::Range r) {
             CHECK(r.length > 0);
-            CHECK(!last || r.offset > last); // maximal: something lies between two stretches
+            CHECK(!last || r.offset > last);  // maximal: something lies between two stretches
             last = r.offset + r.length;
-            for (std::size_t b = r.offset; b < last; b++)
-                seen[b] = true;
+            for (std::size_t b = r.offset; b < last; b++) seen[b] = true;
         });
         CHECK(seen == bytes);
         m.for_each_hole([&](Map::Range r) {

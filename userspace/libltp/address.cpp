@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include <ltp/address.hpp>
-#include <ltp/error.hpp>
+#include <netdb.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-
-#include <netdb.h>
-#include <netinet/in.h>
+#include <ltp/address.hpp>
+#include <ltp/error.hpp>
 
 namespace ltp {
 
@@ -26,10 +25,12 @@ Address Address::resolve(const std::string &host, std::uint16_t port, int family
     // The resolver knows nothing of IPPROTO_LTP; a datagram query yields each address once.
     hints.ai_socktype = SOCK_DGRAM;
     hints.ai_flags = AI_NUMERICSERV | (host.empty() ? AI_PASSIVE : 0);
-    const int rc = getaddrinfo(host.empty() ? nullptr : host.c_str(), service.c_str(), &hints, &list);
+    const int rc =
+        getaddrinfo(host.empty() ? nullptr : host.c_str(), service.c_str(), &hints, &list);
     if (rc)
-        throw Error(rc == EAI_SYSTEM ? errno : EINVAL, "'" + host + "' is no address that can be found (" +
-                                                           gai_strerror(rc) + "): check its spelling");
+        throw Error(rc == EAI_SYSTEM ? errno : EINVAL,
+                    "'" + host + "' is no address that can be found (" + gai_strerror(rc) +
+                        "): check its spelling");
     const addrinfo *best = list;
     for (const addrinfo *a = list; a; a = a->ai_next)
         if (a->ai_family == AF_INET) {
@@ -43,12 +44,12 @@ Address Address::resolve(const std::string &host, std::uint16_t port, int family
 
 std::uint16_t Address::port() const noexcept {
     switch (family()) {
-    case AF_INET:
-        return ntohs(reinterpret_cast<const sockaddr_in &>(storage_).sin_port);
-    case AF_INET6:
-        return ntohs(reinterpret_cast<const sockaddr_in6 &>(storage_).sin6_port);
-    default:
-        return 0;
+        case AF_INET:
+            return ntohs(reinterpret_cast<const sockaddr_in &>(storage_).sin_port);
+        case AF_INET6:
+            return ntohs(reinterpret_cast<const sockaddr_in6 &>(storage_).sin6_port);
+        default:
+            return 0;
     }
 }
 
@@ -63,9 +64,8 @@ std::string Address::host() const {
 std::string Address::str() const {
     const std::string h = host();
 
-    if (h.empty())
-        return {};
+    if (h.empty()) return {};
     return (family() == AF_INET6 ? "[" + h + "]" : h) + ":" + std::to_string(port());
 }
 
-} // namespace ltp
+}  // namespace ltp

@@ -5,11 +5,10 @@
 #include "ltp_lib.h"
 #pragma GCC visibility pop
 
-#include <ltp/gather.hpp>
-#include <ltp/socket.hpp>
-
 #include <cerrno>
 #include <cstring>
+#include <ltp/gather.hpp>
+#include <ltp/socket.hpp>
 #include <new>
 #include <utility>
 
@@ -54,8 +53,7 @@ auto guarded(F &&f) noexcept -> decltype(f()) {
 ltp::Wait wait_of(int timeout_ms) {
     ltp::Wait w;
 
-    if (timeout_ms >= 0)
-        w.timeout = std::chrono::milliseconds(timeout_ms);
+    if (timeout_ms >= 0) w.timeout = std::chrono::milliseconds(timeout_ms);
     // A C caller wants control back on a signal, as from any system call.
     w.interrupted = [](void *) { return true; };
     return w;
@@ -63,16 +61,17 @@ ltp::Wait wait_of(int timeout_ms) {
 
 ltp::Duration us(std::uint64_t n) { return ltp::Duration(static_cast<ltp::Duration::rep>(n)); }
 
-int null_argument() { return failed(EINVAL, "a pointer that must not be NULL is NULL: check the arguments"); }
+int null_argument() {
+    return failed(EINVAL, "a pointer that must not be NULL is NULL: check the arguments");
+}
 
-} // namespace
+}  // namespace
 
 const char *ltpl_error(void) { return last_error; }
 
 int ltpl_listen(ltpl_socket **out, const char *host, uint16_t port, int backlog) {
     return guarded([&] {
-        if (!out)
-            return null_argument();
+        if (!out) return null_argument();
         const auto address = ltp::Address::resolve(host ? host : "", port);
         *out = new ltpl_socket{ltp::Socket::listening(address, backlog)};
         return 0;
@@ -81,8 +80,7 @@ int ltpl_listen(ltpl_socket **out, const char *host, uint16_t port, int backlog)
 
 int ltpl_accept(ltpl_socket *listener, ltpl_socket **out, int timeout_ms) {
     return guarded([&] {
-        if (!listener || !out)
-            return null_argument();
+        if (!listener || !out) return null_argument();
         *out = new ltpl_socket{listener->socket.accept(wait_of(timeout_ms))};
         return 0;
     });
@@ -90,8 +88,7 @@ int ltpl_accept(ltpl_socket *listener, ltpl_socket **out, int timeout_ms) {
 
 int ltpl_connect(ltpl_socket **out, const char *host, uint16_t port, int timeout_ms) {
     return guarded([&] {
-        if (!out || !host)
-            return null_argument();
+        if (!out || !host) return null_argument();
         const auto address = ltp::Address::resolve(host, port);
         *out = new ltpl_socket{ltp::Socket::connected(address, wait_of(timeout_ms))};
         return 0;
@@ -103,20 +100,18 @@ void ltpl_close(ltpl_socket *s) { delete s; }
 int ltpl_fd(const ltpl_socket *s) { return s ? s->socket.fd() : -1; }
 
 int ltpl_port(const ltpl_socket *s) {
-    return guarded([&] { return s ? static_cast<int>(s->socket.local().port()) : null_argument(); });
+    return guarded(
+        [&] { return s ? static_cast<int>(s->socket.local().port()) : null_argument(); });
 }
 
 int ltpl_set_thresholds(ltpl_socket *s, const struct ltp_thresholds *t) {
     return guarded([&] {
-        if (!s || !t)
-            return null_argument();
+        if (!s || !t) return null_argument();
         ltp::Thresholds out;
         if (t->set & LTP_SET_FRACTION)
             out.fraction = static_cast<double>(t->fraction_ppm) / LTP_FRACTION_MAX;
-        if (t->set & LTP_SET_LT)
-            out.lt = us(t->lt_us);
-        if (t->set & LTP_SET_DEADLINE)
-            out.deadline = us(t->deadline_us);
+        if (t->set & LTP_SET_LT) out.lt = us(t->lt_us);
+        if (t->set & LTP_SET_DEADLINE) out.deadline = us(t->deadline_us);
         s->socket.set_thresholds(out);
         return 0;
     });
@@ -133,30 +128,26 @@ int ltpl_set_holes(ltpl_socket *s, int holes) {
 int ltpl_send(ltpl_socket *s, const void *data, size_t length, const struct ltp_sndinfo *info,
               int timeout_ms) {
     return guarded([&] {
-        if (!s || !data)
-            return null_argument();
+        if (!s || !data) return null_argument();
         ltp::SendInfo si;
         if (info) {
             si.tag = info->tag;
             si.tolerant = info->flags & LTP_TOLERANT;
             si.critical = info->critical;
-            if (info->giveup_us)
-                si.giveup = us(info->giveup_us);
+            if (info->giveup_us) si.giveup = us(info->giveup_us);
         }
         s->socket.send(data, length, si, wait_of(timeout_ms));
         return 0;
     });
 }
 
-int64_t ltpl_recv(ltpl_socket *s, void *buffer, size_t length, struct ltp_rcvinfo *info, ltpl_map *map,
-                  int timeout_ms) {
+int64_t ltpl_recv(ltpl_socket *s, void *buffer, size_t length, struct ltp_rcvinfo *info,
+                  ltpl_map *map, int timeout_ms) {
     return guarded([&]() -> std::int64_t {
-        if (!s || !buffer)
-            return null_argument();
-        const auto got =
-            s->socket.receive(buffer, length, map ? &map->map : nullptr, false, wait_of(timeout_ms));
-        if (!got)
-            return 0;
+        if (!s || !buffer) return null_argument();
+        const auto got = s->socket.receive(buffer, length, map ? &map->map : nullptr, false,
+                                           wait_of(timeout_ms));
+        if (!got) return 0;
         if (info) {
             *info = {};
             info->tag = got->tag;
@@ -173,11 +164,9 @@ int64_t ltpl_recv(ltpl_socket *s, void *buffer, size_t length, struct ltp_rcvinf
 
 int ltpl_report(ltpl_socket *s, struct ltp_report *report, ltpl_map *map) {
     return guarded([&] {
-        if (!s || !report)
-            return null_argument();
+        if (!s || !report) return null_argument();
         auto r = s->socket.report();
-        if (!r)
-            return 0;
+        if (!r) return 0;
         *report = {};
         report->tag = r->tag;
         report->length = static_cast<std::uint32_t>(r->length);
@@ -187,8 +176,7 @@ int ltpl_report(ltpl_socket *s, struct ltp_report *report, ltpl_map *map) {
         report->segments = static_cast<std::uint32_t>(r->map.segments());
         report->reason = static_cast<std::uint16_t>(r->reason);
         report->flags = r->tolerant ? LTP_TOLERANT : 0;
-        if (map)
-            map->map = std::move(r->map);
+        if (map) map->map = std::move(r->map);
         return 1;
     });
 }
@@ -208,11 +196,9 @@ double ltpl_map_fraction(const ltpl_map *map) { return map->map.fraction(); }
 int ltpl_map_hole(const ltpl_map *map, size_t from, size_t *offset, size_t *length) {
     const ltp::Map &m = map->map;
 
-    if (!m.seg_size() || from >= m.length())
-        return 0;
+    if (!m.seg_size() || from >= m.length()) return 0;
     const std::size_t first = m.next(from / m.seg_size(), false);
-    if (first == m.segments())
-        return 0;
+    if (first == m.segments()) return 0;
     const std::size_t end = m.next(first, true);
     const std::size_t start = std::max<std::size_t>(from, m.bytes(first).offset);
     *offset = start;
@@ -220,13 +206,14 @@ int ltpl_map_hole(const ltpl_map *map, size_t from, size_t *offset, size_t *leng
     return 1;
 }
 
-int ltpl_gather_new(ltpl_gather **out, size_t elements, enum ltpl_dtype dtype, enum ltpl_fill fill) {
+int ltpl_gather_new(ltpl_gather **out, size_t elements, enum ltpl_dtype dtype,
+                    enum ltpl_fill fill) {
     return guarded([&] {
-        if (!out)
-            return null_argument();
+        if (!out) return null_argument();
         if (dtype < LTPL_FLOAT32 || dtype > LTPL_BFLOAT16 || fill < LTPL_MEAN_OF_RECEIVED ||
             fill > LTPL_PREVIOUS)
-            return failed(EINVAL, "there is no such dtype or fill policy: use the values in ltp_lib.h");
+            return failed(EINVAL,
+                          "there is no such dtype or fill policy: use the values in ltp_lib.h");
         *out = new ltpl_gather{
             ltp::Gather(elements, static_cast<ltp::DType>(dtype), static_cast<ltp::Fill>(fill))};
         (*out)->gather.begin();
@@ -240,8 +227,7 @@ void ltpl_gather_begin(ltpl_gather *g) { g->gather.begin(); }
 
 int ltpl_gather_add(ltpl_gather *g, const void *data, const ltpl_map *map) {
     return guarded([&] {
-        if (!g || !data)
-            return null_argument();
+        if (!g || !data) return null_argument();
         if (map)
             g->gather.add(data, map->map);
         else
@@ -252,8 +238,7 @@ int ltpl_gather_add(ltpl_gather *g, const void *data, const ltpl_map *map) {
 
 int ltpl_gather_finish(ltpl_gather *g, void *mean) {
     return guarded([&] {
-        if (!g || !mean)
-            return null_argument();
+        if (!g || !mean) return null_argument();
         g->gather.finish(mean);
         return 0;
     });

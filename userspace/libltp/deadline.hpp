@@ -2,31 +2,27 @@
 #ifndef LTP_DEADLINE_HPP
 #define LTP_DEADLINE_HPP
 
-#include <ltp/socket.hpp>
-
 #include <algorithm>
 #include <climits>
+#include <ltp/socket.hpp>
 
 namespace ltp {
 
 /// Turns "at most so long" into what is left of it.
 class Deadline {
-public:
+  public:
     explicit Deadline(const Wait &wait) : wait_(wait) {
-        if (wait.timeout)
-            end_ = Clock::now() + *wait.timeout;
+        if (wait.timeout) end_ = Clock::now() + *wait.timeout;
     }
     std::optional<Duration> left() const {
-        if (!wait_.timeout)
-            return std::nullopt;
+        if (!wait_.timeout) return std::nullopt;
         return std::max(Duration(0), std::chrono::duration_cast<Duration>(end_ - Clock::now()));
     }
     bool over() const { return wait_.timeout && Clock::now() >= end_; }
     /// For poll(): rounded up, so that a wait is never shorter than asked for.
     int poll_ms() const {
         const auto l = left();
-        if (!l)
-            return -1;
+        if (!l) return -1;
         return static_cast<int>(std::min<Duration::rep>((l->count() + 999) / 1000, INT_MAX));
     }
     /// A signal arrived: throws Interrupted if the caller wants control back.
@@ -38,17 +34,16 @@ public:
         const double s = static_cast<double>(wait_.timeout->count()) / 1e6;
         std::string number = std::to_string(s);
         number.erase(number.find_last_not_of('0') + 1);
-        if (number.back() == '.')
-            number.pop_back();
+        if (number.back() == '.') number.pop_back();
         throw Timeout(ETIMEDOUT, doing + " took longer than the " + number + " s allowed: " + hint);
     }
 
-private:
+  private:
     using Clock = std::chrono::steady_clock;
     const Wait &wait_;
     Clock::time_point end_{};
 };
 
-} // namespace ltp
+}  // namespace ltp
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <ltp/error.hpp>
-
 #include <cerrno>
 #include <cstring>
+#include <ltp/error.hpp>
 
 namespace ltp {
 
@@ -13,26 +12,26 @@ namespace {
 
 const char *verb(Operation op) {
     switch (op) {
-    case Operation::socket:
-        return "making an LTP socket";
-    case Operation::resolve:
-        return "looking up the address";
-    case Operation::bind:
-        return "binding to";
-    case Operation::listen:
-        return "listening on";
-    case Operation::accept:
-        return "accepting on";
-    case Operation::connect:
-        return "connecting to";
-    case Operation::send:
-        return "sending to";
-    case Operation::receive:
-        return "receiving from";
-    case Operation::option:
-        return "setting or reading an option of the socket to";
-    case Operation::report:
-        return "reading a report of the socket to";
+        case Operation::socket:
+            return "making an LTP socket";
+        case Operation::resolve:
+            return "looking up the address";
+        case Operation::bind:
+            return "binding to";
+        case Operation::listen:
+            return "listening on";
+        case Operation::accept:
+            return "accepting on";
+        case Operation::connect:
+            return "connecting to";
+        case Operation::send:
+            return "sending to";
+        case Operation::receive:
+            return "receiving from";
+        case Operation::option:
+            return "setting or reading an option of the socket to";
+        case Operation::report:
+            return "reading a report of the socket to";
     }
     return "using";
 }
@@ -41,7 +40,7 @@ bool module_missing(Operation op, int error) {
     return op == Operation::socket && (error == EPROTONOSUPPORT || error == ESOCKTNOSUPPORT);
 }
 
-} // namespace
+}  // namespace
 
 std::string explain(Operation op, int error, const std::string &who) {
     const std::string peer = who.empty() ? "the peer" : who;
@@ -49,62 +48,70 @@ std::string explain(Operation op, int error, const std::string &who) {
     if (module_missing(op, error))
         return "the LTP module is not loaded: run 'modprobe ltp' (or 'insmod ltp.ko') as root";
     switch (error) {
-    case EAFNOSUPPORT:
-        return "the LTP module cannot use the address family of " + peer + ": use an IPv4 address";
-    case ECONNREFUSED:
-        return "nobody listens on " + peer + ": start the server first, or check address and port";
-    case ECONNRESET:
-        if (op == Operation::send || op == Operation::receive)
-            return peer + " died in the middle of a message: start it again and connect anew";
-        return peer + " has ended the connection: connect anew";
-    case ETIMEDOUT:
-        if (op == Operation::connect)
+        case EAFNOSUPPORT:
+            return "the LTP module cannot use the address family of " + peer +
+                   ": use an IPv4 address";
+        case ECONNREFUSED:
+            return "nobody listens on " + peer +
+                   ": start the server first, or check address and port";
+        case ECONNRESET:
+            if (op == Operation::send || op == Operation::receive)
+                return peer + " died in the middle of a message: start it again and connect anew";
+            return peer + " has ended the connection: connect anew";
+        case ETIMEDOUT:
+            if (op == Operation::connect)
+                return peer +
+                       " did not answer: check the address, and that IP protocol 253 passes every "
+                       "firewall "
+                       "on the way";
             return peer +
-                   " did not answer: check the address, and that IP protocol 253 passes every firewall "
-                   "on the way";
-        return peer +
-               " does not answer any more: check that it runs and that the network is up, then connect "
-               "anew";
-    case EPIPE:
-        return "the connection to " + peer + " is closed: connect anew to send more";
-    case ENOTCONN:
-        return "this socket has no peer: connect it first";
-    case EHOSTUNREACH:
-    case ENETUNREACH:
-        return "there is no route to " + peer + ": check the address and the routing table";
-    case EADDRINUSE:
-        return "the port of " + peer + " is in use: choose another, or end the program that has it";
-    case EADDRNOTAVAIL:
-        return peer + " is not an address of this host: choose one that 'ip address' shows, or 0.0.0.0";
-    case EMSGSIZE:
-        return "the message to " + peer + " is too long: a message has at most 4294967295 bytes";
-    case EACCES:
-    case EPERM:
-        return std::string(verb(op)) + " " + peer +
-               " is not permitted: run as root, or use a port above 1023";
-    case EMFILE:
-    case ENFILE:
-        return "too many files are open: close some, or raise the limit with 'ulimit -n'";
-    case ENOBUFS:
-    case ENOMEM:
-        return "the kernel has no memory left for " + std::string(verb(op)) + " " + peer +
-               ": lower SO_SNDBUF or SO_RCVBUF, or free memory";
-    case ENOPROTOOPT:
-        return "the loaded LTP module does not know this option: load the module that belongs to this "
-               "library";
-    case EBADF:
-        return "the socket is closed: make a new one";
-    default:
-        return std::string(verb(op)) + " " + peer + " failed: " + std::strerror(error);
+                   " does not answer any more: check that it runs and that the network is up, then "
+                   "connect "
+                   "anew";
+        case EPIPE:
+            return "the connection to " + peer + " is closed: connect anew to send more";
+        case ENOTCONN:
+            return "this socket has no peer: connect it first";
+        case EHOSTUNREACH:
+        case ENETUNREACH:
+            return "there is no route to " + peer + ": check the address and the routing table";
+        case EADDRINUSE:
+            return "the port of " + peer +
+                   " is in use: choose another, or end the program that has it";
+        case EADDRNOTAVAIL:
+            return peer +
+                   " is not an address of this host: choose one that 'ip address' shows, or "
+                   "0.0.0.0";
+        case EMSGSIZE:
+            return "the message to " + peer +
+                   " is too long: a message has at most 4294967295 bytes";
+        case EACCES:
+        case EPERM:
+            return std::string(verb(op)) + " " + peer +
+                   " is not permitted: run as root, or use a port above 1023";
+        case EMFILE:
+        case ENFILE:
+            return "too many files are open: close some, or raise the limit with 'ulimit -n'";
+        case ENOBUFS:
+        case ENOMEM:
+            return "the kernel has no memory left for " + std::string(verb(op)) + " " + peer +
+                   ": lower SO_SNDBUF or SO_RCVBUF, or free memory";
+        case ENOPROTOOPT:
+            return "the loaded LTP module does not know this option: load the module that belongs "
+                   "to this "
+                   "library";
+        case EBADF:
+            return "the socket is closed: make a new one";
+        default:
+            return std::string(verb(op)) + " " + peer + " failed: " + std::strerror(error);
     }
 }
 
 void fail(Operation op, int error, const std::string &who) {
     const std::string sentence = explain(op, error, who);
 
-    if (module_missing(op, error))
-        throw ModuleMissing(error, sentence);
+    if (module_missing(op, error)) throw ModuleMissing(error, sentence);
     throw Error(error, sentence);
 }
 
-} // namespace ltp
+}  // namespace ltp

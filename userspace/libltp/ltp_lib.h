@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libltp for C: sockets, messages, maps and the gather. The C++ headers in ltp/ say the same and more.
+ * libltp for C: sockets, messages, maps and the gather. The C++ headers in ltp/ say the same and
+ * more.
  *
- * Calls return 0 (or what they are said to return) or a negative errno value; ltpl_error() then gives the
- * sentence that belongs to it. No call throws. Timeouts are in milliseconds, negative: for ever.
+ * Calls return 0 (or what they are said to return) or a negative errno value; ltpl_error() then
+ * gives the sentence that belongs to it. No call throws. Timeouts are in milliseconds, negative:
+ * for ever.
  */
 #ifndef LTP_LIB_H
 #define LTP_LIB_H
 
+#include <linux/ltp.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <linux/ltp.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,16 +22,19 @@ typedef struct ltpl_socket ltpl_socket;
 typedef struct ltpl_map ltpl_map;
 typedef struct ltpl_gather ltpl_gather;
 
-/* The sentence for the last failure in this thread; "" if there was none. Valid until the next call. */
+/* The sentence for the last failure in this thread; "" if there was none. Valid until the next
+ * call. */
 const char *ltpl_error(void);
 
-/* A socket that listens on host:port; host NULL or "": every address; port 0: any, see ltpl_port(). */
+/* A socket that listens on host:port; host NULL or "": every address; port 0: any, see ltpl_port().
+ */
 int ltpl_listen(ltpl_socket **out, const char *host, uint16_t port, int backlog);
 int ltpl_accept(ltpl_socket *listener, ltpl_socket **out, int timeout_ms);
 int ltpl_connect(ltpl_socket **out, const char *host, uint16_t port, int timeout_ms);
 /* Closes it; NULL is allowed. Closing one that never existed or twice is not. */
 void ltpl_close(ltpl_socket *s);
-/* The file descriptor, for poll(), setsockopt() and getsockopt(). It still belongs to the socket. */
+/* The file descriptor, for poll(), setsockopt() and getsockopt(). It still belongs to the socket.
+ */
 int ltpl_fd(const ltpl_socket *s);
 /* The local port, or a negative errno value. */
 int ltpl_port(const ltpl_socket *s);
@@ -45,12 +49,12 @@ int ltpl_send(ltpl_socket *s, const void *data, size_t length, const struct ltp_
               int timeout_ms);
 
 /*
- * Receives one message. Returns its length; 0 if the peer closed in an orderly way. info and map may be NULL.
- * A message longer than the buffer is consumed and gives -EMSGSIZE. After -ETIMEDOUT and -EINTR call again
- * with the same buffer.
+ * Receives one message. Returns its length; 0 if the peer closed in an orderly way. info and map
+ * may be NULL. A message longer than the buffer is consumed and gives -EMSGSIZE. After -ETIMEDOUT
+ * and -EINTR call again with the same buffer.
  */
-int64_t ltpl_recv(ltpl_socket *s, void *buffer, size_t length, struct ltp_rcvinfo *info, ltpl_map *map,
-                  int timeout_ms);
+int64_t ltpl_recv(ltpl_socket *s, void *buffer, size_t length, struct ltp_rcvinfo *info,
+                  ltpl_map *map, int timeout_ms);
 
 /* Takes the oldest report: 1 if there was one, 0 if not. map may be NULL. */
 int ltpl_report(ltpl_socket *s, struct ltp_report *report, ltpl_map *map);

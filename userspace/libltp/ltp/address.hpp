@@ -2,23 +2,23 @@
 #ifndef LTP_ADDRESS_HPP
 #define LTP_ADDRESS_HPP
 
-#include <ltp/export.hpp>
+#include <sys/socket.h>
 
 #include <cstdint>
+#include <ltp/export.hpp>
 #include <string>
-
-#include <sys/socket.h>
 
 namespace ltp {
 
 /// An IPv4 or IPv6 address with its port.
 class LTP_EXPORT Address {
-public:
+  public:
     Address() noexcept;
     /// Takes over what the kernel filled in.
     Address(const sockaddr *address, socklen_t length) noexcept;
 
-    /// Looks @p host up (a name, or an address in figures; empty: any address of this host, to listen on).
+    /// Looks @p host up (a name, or an address in figures; empty: any address of this host, to
+    /// listen on).
     /// @p family AF_UNSPEC prefers IPv4. Throws Error.
     static Address resolve(const std::string &host, std::uint16_t port, int family = AF_UNSPEC);
 
@@ -31,11 +31,11 @@ public:
     const sockaddr *data() const noexcept { return reinterpret_cast<const sockaddr *>(&storage_); }
     socklen_t size() const noexcept { return length_; }
 
-private:
+  private:
     sockaddr_storage storage_;
     socklen_t length_ = 0;
 };
 
-} // namespace ltp
+}  // namespace ltp
 
 #endif

@@ -3,19 +3,18 @@
 #ifndef LTP_MAP_HPP
 #define LTP_MAP_HPP
 
-#include <ltp/export.hpp>
-
 #include <cstddef>
 #include <cstdint>
+#include <ltp/export.hpp>
 #include <vector>
 
 namespace ltp {
 
-/// The bitmap of a flow. Segment i holds the bytes [i * seg_size, (i + 1) * seg_size) of the message; the
-/// last segment may be shorter. Bit i % 64 of word i / 64 is set if segment i arrived, as in struct
-/// ltp_rcvmap.
+/// The bitmap of a flow. Segment i holds the bytes [i * seg_size, (i + 1) * seg_size) of the
+/// message; the last segment may be shorter. Bit i % 64 of word i / 64 is set if segment i arrived,
+/// as in struct ltp_rcvmap.
 class LTP_EXPORT Map {
-public:
+  public:
     /// A stretch of the message, in bytes.
     struct Range {
         std::size_t offset;
@@ -28,10 +27,10 @@ public:
     /// The map of a message of @p length bytes of which all (@p arrived) or nothing arrived.
     Map(std::size_t length, std::uint32_t seg_size, bool arrived);
 
-    /// Takes the kernel's words over. @p words may hold fewer than @p segments bits: what is missing counts
-    /// as not arrived.
-    void assign(std::size_t length, std::uint32_t seg_size, std::uint32_t segments, const void *words,
-                std::size_t words_bytes);
+    /// Takes the kernel's words over. @p words may hold fewer than @p segments bits: what is
+    /// missing counts as not arrived.
+    void assign(std::size_t length, std::uint32_t seg_size, std::uint32_t segments,
+                const void *words, std::size_t words_bytes);
 
     std::size_t length() const noexcept { return length_; }
     std::uint32_t seg_size() const noexcept { return seg_size_; }
@@ -57,7 +56,8 @@ public:
     /// The first segment at or after @p from whose bit is @p arrived; segments() if there is none.
     std::size_t next(std::size_t from, bool arrived) const noexcept;
 
-    /// Calls @p f(Range) for each maximal stretch of bytes that arrived (or did not), in ascending order.
+    /// Calls @p f(Range) for each maximal stretch of bytes that arrived (or did not), in ascending
+    /// order.
     template <class F>
     void for_each(bool arrived, F &&f) const {
         for (std::size_t first = next(0, arrived); first < segments_;) {
@@ -79,7 +79,7 @@ public:
                words_ == o.words_;
     }
 
-private:
+  private:
     void clear_tail() noexcept;
 
     std::size_t length_ = 0;
@@ -88,6 +88,6 @@ private:
     std::vector<std::uint64_t> words_;
 };
 
-} // namespace ltp
+}  // namespace ltp
 
 #endif

@@ -3,21 +3,20 @@
 #ifndef LTP_SOCKET_HPP
 #define LTP_SOCKET_HPP
 
-#include <ltp/address.hpp>
-#include <ltp/error.hpp>
-#include <ltp/export.hpp>
-#include <ltp/map.hpp>
+#include <linux/ltp.h>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <ltp/address.hpp>
+#include <ltp/error.hpp>
+#include <ltp/export.hpp>
+#include <ltp/map.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <linux/ltp.h>
 
 namespace ltp {
 
@@ -41,17 +40,17 @@ struct Wait {
 /// How a message is sent; see struct ltp_sndinfo.
 struct SendInfo {
     std::uint64_t tag = 0;
-    bool tolerant = false;            ///< segments of it may be lost
-    std::uint32_t critical = 0;       ///< leading bytes that must arrive
-    std::optional<Duration> giveup{}; ///< the sender gives up after this; no value: never
+    bool tolerant = false;             ///< segments of it may be lost
+    std::uint32_t critical = 0;        ///< leading bytes that must arrive
+    std::optional<Duration> giveup{};  ///< the sender gives up after this; no value: never
 };
 
 /// What became of a message that was received; see struct ltp_rcvinfo.
 struct RcvInfo {
     std::uint64_t tag = 0;
-    std::size_t length = 0;   ///< bytes in the message, holes included
-    std::size_t received = 0; ///< bytes that arrived
-    Duration elapsed{0};      ///< from the first packet to the end of the flow
+    std::size_t length = 0;    ///< bytes in the message, holes included
+    std::size_t received = 0;  ///< bytes that arrived
+    Duration elapsed{0};       ///< from the first packet to the end of the flow
     std::uint32_t flow = 0;
     ltp_close_reason reason = LTP_OPEN;
     bool tolerant = false;
@@ -61,29 +60,30 @@ struct RcvInfo {
 struct Report {
     std::uint64_t tag = 0;
     std::size_t length = 0;
-    std::size_t received = 0; ///< bytes that the receiver had when the flow ended
+    std::size_t received = 0;  ///< bytes that the receiver had when the flow ended
     std::uint32_t flow = 0;
     ltp_close_reason reason = LTP_OPEN;
     bool tolerant = false;
-    Map map; ///< the receiver's map
+    Map map;  ///< the receiver's map
 };
 
 /// When a tolerant flow may be closed early. What has no value comes from the namespace.
 struct Thresholds {
-    std::optional<double> fraction{};   ///< share of the segments that is enough from lt on, above 0 to 1
-    std::optional<Duration> lt{};       ///< LT threshold; 0: the flow is waited for until it is whole
-    std::optional<Duration> deadline{}; ///< from when only critical segments count; 0: never
+    std::optional<double>
+        fraction{};  ///< share of the segments that is enough from lt on, above 0 to 1
+    std::optional<Duration> lt{};  ///< LT threshold; 0: the flow is waited for until it is whole
+    std::optional<Duration> deadline{};  ///< from when only critical segments count; 0: never
 };
 
-/// "complete", "fraction", "deadline", "gave_up", "lost", "open"; "reason N" for one this library does not
-/// know.
+/// "complete", "fraction", "deadline", "gave_up", "lost", "open"; "reason N" for one this library
+/// does not know.
 LTP_EXPORT std::string reason_name(ltp_close_reason reason);
 
-/// One association, or one listening socket. Movable, not copyable. One thread may send while another
-/// receives. Every failure is an Error; a Socket stays usable after Timeout, Interrupted and SizeMismatch
-/// unless stated.
+/// One association, or one listening socket. Movable, not copyable. One thread may send while
+/// another receives. Every failure is an Error; a Socket stays usable after Timeout, Interrupted
+/// and SizeMismatch unless stated.
 class LTP_EXPORT Socket {
-public:
+  public:
     Socket() noexcept = default;
     /// Takes over a file descriptor.
     explicit Socket(int fd) noexcept;
@@ -140,18 +140,20 @@ public:
     // -- messages
     // -----------------------------------------------------------------------------------------------
     /// Sends one message of @p length bytes, at least 1. Returns when the kernel has all of it.
-    /// A Timeout before the first byte was taken leaves the socket as it was. If the message was cut in the
-    /// middle (Timeout or Interrupted), the next send() throws: the association can only be closed.
-    void send(const void *data, std::size_t length, const SendInfo &info = {}, const Wait &wait = {});
+    /// A Timeout before the first byte was taken leaves the socket as it was. If the message was
+    /// cut in the middle (Timeout or Interrupted), the next send() throws: the association can only
+    /// be closed.
+    void send(const void *data, std::size_t length, const SendInfo &info = {},
+              const Wait &wait = {});
 
     /// Receives the next message into @p buffer. Holes are zero-filled, or left untouched with
     /// LTP_HOLES_KEEP.
     /// @p map, if given, gets the map. Returns nothing if the peer has closed in an orderly way.
-    /// Throws SizeMismatch when the message has not exactly @p length bytes and @p exact is set, or is
-    /// longer. After Timeout or Interrupted a part of the message may be in @p buffer already:
+    /// Throws SizeMismatch when the message has not exactly @p length bytes and @p exact is set, or
+    /// is longer. After Timeout or Interrupted a part of the message may be in @p buffer already:
     /// receive_pending() then gives that buffer, and the next call must use it again, or it throws.
-    std::optional<RcvInfo> receive(void *buffer, std::size_t length, Map *map = nullptr, bool exact = false,
-                                   const Wait &wait = {});
+    std::optional<RcvInfo> receive(void *buffer, std::size_t length, Map *map = nullptr,
+                                   bool exact = false, const Wait &wait = {});
     void *receive_pending() noexcept;
     /// A message was cut in the middle: this socket can only receive, and be closed.
     bool send_cut() const noexcept { return tx_started_; }
@@ -161,16 +163,17 @@ public:
 
     // -- one step at a time, for callers that wait for several sockets
     // --------------------------------------------
-    /// Hands on what the kernel takes without waiting. @p sent counts what was handed over so far and is
-    /// advanced; returns true when all is. The same arguments must come again until then.
+    /// Hands on what the kernel takes without waiting. @p sent counts what was handed over so far
+    /// and is advanced; returns true when all is. The same arguments must come again until then.
     bool send_some(const void *data, std::size_t length, std::size_t &sent, const SendInfo &info);
     enum class Step { again, done, closed };
-    /// Takes what the kernel has without waiting. Until it is done the same @p buffer must come again.
+    /// Takes what the kernel has without waiting. Until it is done the same @p buffer must come
+    /// again.
     Step receive_some(void *buffer, std::size_t length, RcvInfo &info, Map *map);
     /// Takes reports off the kernel's queue so that poll() stops announcing them.
     void collect_reports();
 
-private:
+  private:
     int option(int name) const;
     void set_option(int level, int name, const void *value, socklen_t size);
     void set_timeout(int name, std::optional<Duration> &cached, std::optional<Duration> value);
@@ -183,9 +186,9 @@ private:
     int fd_ = -1;
     int family_ = AF_UNSPEC;
     std::string who_;
-    bool rx_ready_ = false;     // LTP_RECVRCVINFO and LTP_RECVRCVMAP are on
-    bool tx_started_ = false;   // a message was handed over in part
-    void *rx_buffer_ = nullptr; // may hold part of a message
+    bool rx_ready_ = false;      // LTP_RECVRCVINFO and LTP_RECVRCVMAP are on
+    bool tx_started_ = false;    // a message was handed over in part
+    void *rx_buffer_ = nullptr;  // may hold part of a message
     std::optional<Duration> snd_timeout_, rcv_timeout_;
     std::unique_ptr<char[]> control_;
     std::size_t control_size_ = 0;
@@ -204,10 +207,10 @@ struct Incoming {
     bool done = false;
 };
 
-/// Receives one message from each socket, all at once. Each must have exactly its length. Throws at the first
-/// failure, naming the peer (also one that closed in an orderly way: error() is then ECONNRESET). Returns the
-/// time from the first data to the end of the last message. After an exception some messages may have been
-/// taken and others not: those with done set were.
+/// Receives one message from each socket, all at once. Each must have exactly its length. Throws at
+/// the first failure, naming the peer (also one that closed in an orderly way: error() is then
+/// ECONNRESET). Returns the time from the first data to the end of the last message. After an
+/// exception some messages may have been taken and others not: those with done set were.
 LTP_EXPORT Duration receive_all(std::vector<Incoming> &incoming, const Wait &wait = {});
 
 /// One of the messages that send_all() sends.
@@ -216,12 +219,12 @@ struct Outgoing {
     const void *data = nullptr;
     std::size_t length = 0;
     SendInfo info{};
-    std::size_t sent = 0; // set by send_all()
+    std::size_t sent = 0;  // set by send_all()
 };
 
 /// Sends one message on each socket, all at once, so that a slow peer delays no other.
 LTP_EXPORT void send_all(std::vector<Outgoing> &outgoing, const Wait &wait = {});
 
-} // namespace ltp
+}  // namespace ltp
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The native half of ltp_torch: tensors on libltp's sockets. Nothing waits with Python's lock held.
-#include "connection.hpp"
-
 #include <torch/csrc/utils/pybind.h>
 
 #include <cerrno>
+
+#include "connection.hpp"
 
 namespace py = pybind11;
 using ltp_torch::Connection;
@@ -13,12 +13,12 @@ using ltp_torch::Report;
 
 namespace {
 
-/// Called in a wait when a signal arrived: Python's handlers run, and KeyboardInterrupt ends the wait.
+/// Called in a wait when a signal arrived: Python's handlers run, and KeyboardInterrupt ends the
+/// wait.
 bool signal_arrived(void *) {
     const py::gil_scoped_acquire gil;
 
-    if (PyErr_CheckSignals())
-        throw py::error_already_set();
+    if (PyErr_CheckSignals()) throw py::error_already_set();
     return false;
 }
 
@@ -27,7 +27,8 @@ ltp::Wait wait_of(std::optional<double> timeout) {
 
     if (timeout) {
         if (!(*timeout >= 0))
-            throw py::value_error("timeout must be None or a number of seconds that is not negative");
+            throw py::value_error(
+                "timeout must be None or a number of seconds that is not negative");
         // What is longer than a year might as well be for ever, and would overflow below.
         if (*timeout < 3e7)
             w.timeout = ltp::Duration(static_cast<ltp::Duration::rep>(*timeout * 1e6));
@@ -37,8 +38,7 @@ ltp::Wait wait_of(std::optional<double> timeout) {
 }
 
 std::optional<ltp::Duration> duration(std::optional<double> seconds) {
-    if (!seconds)
-        return std::nullopt;
+    if (!seconds) return std::nullopt;
     if (!(*seconds >= 0 && *seconds < 3e7))
         throw py::value_error("a time must be a number of seconds that is not negative");
     return ltp::Duration(static_cast<ltp::Duration::rep>(*seconds * 1e6 + 0.5));
@@ -50,15 +50,15 @@ at::Tensor map_tensor(const ltp::Map &map) {
     at::Tensor t = at::empty({static_cast<std::int64_t>(map.segments())}, at::kBool);
     bool *p = t.data_ptr<bool>();
 
-    for (std::size_t i = 0; i < map.segments(); i++)
-        p[i] = map.test(i);
+    for (std::size_t i = 0; i < map.segments(); i++) p[i] = map.test(i);
     return t;
 }
 
 /// Which elements of @p like arrived, in its shape.
 at::Tensor element_mask(const ltp::Map &map, const at::Tensor &like) {
     if (like.nbytes() != map.length())
-        throw py::value_error("the tensor has another size than the message: pass the tensor that was received");
+        throw py::value_error(
+            "the tensor has another size than the message: pass the tensor that was received");
     at::Tensor t = at::zeros(like.sizes(), at::kBool);
     bool *p = t.data_ptr<bool>();
     const std::size_t size = like.element_size();
@@ -73,8 +73,7 @@ std::vector<Connection *> pointers(const std::vector<std::shared_ptr<Connection>
     std::vector<Connection *> out;
 
     for (const auto &c : connections) {
-        if (!c)
-            throw py::type_error("a connection is None");
+        if (!c) throw py::type_error("a connection is None");
         out.push_back(c.get());
     }
     return out;
@@ -82,30 +81,32 @@ std::vector<Connection *> pointers(const std::vector<std::shared_ptr<Connection>
 
 ltp::DType gather_dtype(const at::Tensor &t) {
     switch (t.scalar_type()) {
-    case at::kFloat:
-        return ltp::DType::float32;
-    case at::kDouble:
-        return ltp::DType::float64;
-    case at::kHalf:
-        return ltp::DType::float16;
-    case at::kBFloat16:
-        return ltp::DType::bfloat16;
-    default:
-        throw py::type_error("a tensor of dtype " + ltp_torch::dtype_name(t.scalar_type()) +
-                             " has no mean here: use float32, float64, float16 or bfloat16");
+        case at::kFloat:
+            return ltp::DType::float32;
+        case at::kDouble:
+            return ltp::DType::float64;
+        case at::kHalf:
+            return ltp::DType::float16;
+        case at::kBFloat16:
+            return ltp::DType::bfloat16;
+        default:
+            throw py::type_error("a tensor of dtype " + ltp_torch::dtype_name(t.scalar_type()) +
+                                 " has no mean here: use float32, float64, float16 or bfloat16");
     }
 }
 
 void check_plain(const at::Tensor &t) {
     if (!t.is_cpu() || !t.is_contiguous())
-        throw py::value_error("a gather needs contiguous tensors on the CPU: pass tensor.cpu().contiguous()");
+        throw py::value_error(
+            "a gather needs contiguous tensors on the CPU: pass tensor.cpu().contiguous()");
 }
 
 /// Means with libltp's gather.
 class Mean {
-public:
+  public:
     Mean(const at::Tensor &like, const std::string &fill)
-        : like_(like), gather_(static_cast<std::size_t>(like.numel()), gather_dtype(like), policy(fill)) {
+        : like_(like),
+          gather_(static_cast<std::size_t>(like.numel()), gather_dtype(like), policy(fill)) {
         gather_.begin();
     }
     void begin() { gather_.begin(); }
@@ -132,22 +133,21 @@ public:
     std::size_t block() const { return gather_.block(); }
     double delivered() const { return gather_.delivered(); }
 
-private:
+  private:
     static ltp::Fill policy(const std::string &fill) {
-        if (fill == "mean")
-            return ltp::Fill::mean_of_received;
-        if (fill == "zero")
-            return ltp::Fill::zero;
-        if (fill == "previous")
-            return ltp::Fill::previous;
-        throw py::value_error("there is no fill policy '" + fill + "': use 'mean', 'zero' or 'previous'");
+        if (fill == "mean") return ltp::Fill::mean_of_received;
+        if (fill == "zero") return ltp::Fill::zero;
+        if (fill == "previous") return ltp::Fill::previous;
+        throw py::value_error("there is no fill policy '" + fill +
+                              "': use 'mean', 'zero' or 'previous'");
     }
     void check(const at::Tensor &t) const {
         check_plain(t);
         if (t.scalar_type() != like_.scalar_type() || t.numel() != like_.numel())
             throw py::value_error("a gather of " + std::to_string(like_.numel()) + " elements of " +
-                                  ltp_torch::dtype_name(like_.scalar_type()) + " got " + std::to_string(t.numel()) +
-                                  " of " + ltp_torch::dtype_name(t.scalar_type()));
+                                  ltp_torch::dtype_name(like_.scalar_type()) + " got " +
+                                  std::to_string(t.numel()) + " of " +
+                                  ltp_torch::dtype_name(t.scalar_type()));
     }
 
     at::Tensor like_;
@@ -161,8 +161,7 @@ void translate(std::exception_ptr p) {
         PyErr_SetObject(type.ptr(), py::make_tuple(e.error(), e.what()).ptr());
     };
     try {
-        if (p)
-            std::rethrow_exception(p);
+        if (p) std::rethrow_exception(p);
     } catch (const ltp::SizeMismatch &e) {
         raise("SizeMismatch", e);
     } catch (const ltp_torch::DTypeMismatch &e) {
@@ -173,21 +172,21 @@ void translate(std::exception_ptr p) {
         raise("ModuleMissing", e);
     } catch (const ltp::Error &e) {
         switch (e.error()) {
-        case ETIMEDOUT:
-            return raise("LtpTimeout", e);
-        case ECONNREFUSED:
-            return raise("Refused", e);
-        case ECONNRESET:
-            return raise("PeerDied", e);
-        case EPIPE:
-            return raise("BrokenConnection", e);
-        default:
-            return raise("LtpError", e);
+            case ETIMEDOUT:
+                return raise("LtpTimeout", e);
+            case ECONNREFUSED:
+                return raise("Refused", e);
+            case ECONNRESET:
+                return raise("PeerDied", e);
+            case EPIPE:
+                return raise("BrokenConnection", e);
+            default:
+                return raise("LtpError", e);
         }
     }
 }
 
-} // namespace
+}  // namespace
 
 PYBIND11_MODULE(_native, m) {
     py::register_exception_translator(translate);
@@ -200,15 +199,20 @@ PYBIND11_MODULE(_native, m) {
         .def_property_readonly("fraction", [](const RecvInfo &i) { return i.map.fraction(); })
         .def_property_readonly("map", [](const RecvInfo &i) { return map_tensor(i.map); })
         .def_property_readonly("seg_size", [](const RecvInfo &i) { return i.map.seg_size(); })
-        .def_property_readonly("reason", [](const RecvInfo &i) { return ltp::reason_name(i.reason); })
+        .def_property_readonly("reason",
+                               [](const RecvInfo &i) { return ltp::reason_name(i.reason); })
         .def_property_readonly("elapsed", [](const RecvInfo &i) { return seconds(i.elapsed); })
         .def_property_readonly("tolerant", [](const RecvInfo &i) { return i.tolerant; })
-        .def("element_mask", [](const RecvInfo &i, const at::Tensor &like) { return element_mask(i.map, like); },
-             py::arg("like"))
+        .def(
+            "element_mask",
+            [](const RecvInfo &i, const at::Tensor &like) { return element_mask(i.map, like); },
+            py::arg("like"))
         .def("__repr__", [](const RecvInfo &i) {
-            return "RecvInfo(tag=" + std::to_string(i.tag) + ", length=" + std::to_string(i.length) +
-                   ", received=" + std::to_string(i.received) + ", seg_size=" + std::to_string(i.map.seg_size()) +
-                   ", reason='" + ltp::reason_name(i.reason) + "', elapsed=" + std::to_string(seconds(i.elapsed)) +
+            return "RecvInfo(tag=" + std::to_string(i.tag) +
+                   ", length=" + std::to_string(i.length) +
+                   ", received=" + std::to_string(i.received) +
+                   ", seg_size=" + std::to_string(i.map.seg_size()) + ", reason='" +
+                   ltp::reason_name(i.reason) + "', elapsed=" + std::to_string(seconds(i.elapsed)) +
                    ")";
         });
 
@@ -221,11 +225,14 @@ PYBIND11_MODULE(_native, m) {
         .def_property_readonly("seg_size", [](const Report &r) { return r.map.seg_size(); })
         .def_property_readonly("reason", [](const Report &r) { return ltp::reason_name(r.reason); })
         .def_property_readonly("tolerant", [](const Report &r) { return r.tolerant; })
-        .def("element_mask", [](const Report &r, const at::Tensor &like) { return element_mask(r.map, like); },
-             py::arg("like"))
+        .def(
+            "element_mask",
+            [](const Report &r, const at::Tensor &like) { return element_mask(r.map, like); },
+            py::arg("like"))
         .def("__repr__", [](const Report &r) {
             return "Report(tag=" + std::to_string(r.tag) + ", length=" + std::to_string(r.length) +
-                   ", received=" + std::to_string(r.received) + ", reason='" + ltp::reason_name(r.reason) + "')";
+                   ", received=" + std::to_string(r.received) + ", reason='" +
+                   ltp::reason_name(r.reason) + "')";
         });
 
     py::class_<Connection, std::shared_ptr<Connection>>(m, "Socket")
@@ -255,22 +262,25 @@ PYBIND11_MODULE(_native, m) {
             py::arg("timeout"))
         .def(
             "send",
-            [](Connection &c, const at::Tensor &tensor, std::uint64_t tag, bool tolerant, std::uint64_t critical,
-               std::optional<double> giveup, std::optional<double> timeout) {
+            [](Connection &c, const at::Tensor &tensor, std::uint64_t tag, bool tolerant,
+               std::uint64_t critical, std::optional<double> giveup,
+               std::optional<double> timeout) {
                 const ltp::Wait wait = wait_of(timeout);
                 ltp::SendInfo info;
                 info.tag = tag;
                 info.tolerant = tolerant;
                 if (critical > tensor.nbytes())
                     throw py::value_error("critical is " + std::to_string(critical) +
-                                          " bytes of a tensor that has " + std::to_string(tensor.nbytes()));
-                info.critical = static_cast<std::uint32_t>(std::min<std::uint64_t>(critical, UINT32_MAX));
+                                          " bytes of a tensor that has " +
+                                          std::to_string(tensor.nbytes()));
+                info.critical =
+                    static_cast<std::uint32_t>(std::min<std::uint64_t>(critical, UINT32_MAX));
                 info.giveup = duration(giveup);
                 const py::gil_scoped_release release;
                 c.send(tensor, info, wait);
             },
-            py::arg("tensor"), py::arg("tag"), py::arg("tolerant"), py::arg("critical"), py::arg("give_up"),
-            py::arg("timeout"))
+            py::arg("tensor"), py::arg("tag"), py::arg("tolerant"), py::arg("critical"),
+            py::arg("give_up"), py::arg("timeout"))
         .def(
             "recv",
             [](Connection &c, const at::Tensor &tensor, std::optional<double> timeout) {
@@ -297,24 +307,26 @@ PYBIND11_MODULE(_native, m) {
             py::arg("fraction"), py::arg("lt"), py::arg("deadline"))
         .def("thresholds",
              [](Connection &c) {
-                 const ltp::Thresholds t = c.with_socket([](ltp::Socket &s) { return s.thresholds(); });
-                 return py::make_tuple(t.fraction.value_or(1), seconds(t.lt.value_or(ltp::Duration(0))),
+                 const ltp::Thresholds t =
+                     c.with_socket([](ltp::Socket &s) { return s.thresholds(); });
+                 return py::make_tuple(t.fraction.value_or(1),
+                                       seconds(t.lt.value_or(ltp::Duration(0))),
                                        seconds(t.deadline.value_or(ltp::Duration(0))));
              })
         .def(
             "set_buffers",
             [](Connection &c, std::optional<int> send, std::optional<int> receive) {
                 c.with_socket([&](ltp::Socket &s) {
-                    if (send)
-                        s.set_send_buffer(*send);
-                    if (receive)
-                        s.set_receive_buffer(*receive);
+                    if (send) s.set_send_buffer(*send);
+                    if (receive) s.set_receive_buffer(*receive);
                 });
             },
             py::arg("send"), py::arg("receive"))
         .def(
             "set_seg_size",
-            [](Connection &c, int bytes) { c.with_socket([&](ltp::Socket &s) { s.set_seg_size(bytes); }); },
+            [](Connection &c, int bytes) {
+                c.with_socket([&](ltp::Socket &s) { s.set_seg_size(bytes); });
+            },
             py::arg("bytes"))
         .def("stats",
              [](Connection &c) {
@@ -344,10 +356,11 @@ PYBIND11_MODULE(_native, m) {
                  return d;
              })
         .def("fileno", &Connection::fd)
-        .def("local", [](Connection &c) {
-            const ltp::Address a = c.with_socket([](ltp::Socket &s) { return s.local(); });
-            return py::make_tuple(a.host(), a.port());
-        })
+        .def("local",
+             [](Connection &c) {
+                 const ltp::Address a = c.with_socket([](ltp::Socket &s) { return s.local(); });
+                 return py::make_tuple(a.host(), a.port());
+             })
         .def("peer", [](Connection &c) {
             const ltp::Address a = c.with_socket([](ltp::Socket &s) { return s.peer(); });
             return py::make_tuple(a.host(), a.port());
@@ -364,8 +377,8 @@ PYBIND11_MODULE(_native, m) {
 
     m.def(
         "receive_all",
-        [](const std::vector<std::shared_ptr<Connection>> &connections, const std::vector<at::Tensor> &tensors,
-           std::optional<double> timeout) {
+        [](const std::vector<std::shared_ptr<Connection>> &connections,
+           const std::vector<at::Tensor> &tensors, std::optional<double> timeout) {
             const ltp::Wait wait = wait_of(timeout);
             const auto raw = pointers(connections);
             std::pair<std::vector<RecvInfo>, ltp::Duration> out;
@@ -378,8 +391,8 @@ PYBIND11_MODULE(_native, m) {
         py::arg("connections"), py::arg("tensors"), py::arg("timeout"));
     m.def(
         "send_all",
-        [](const std::vector<std::shared_ptr<Connection>> &connections, const at::Tensor &tensor, std::uint64_t tag,
-           std::optional<double> timeout) {
+        [](const std::vector<std::shared_ptr<Connection>> &connections, const at::Tensor &tensor,
+           std::uint64_t tag, std::optional<double> timeout) {
             const ltp::Wait wait = wait_of(timeout);
             const auto raw = pointers(connections);
             ltp::SendInfo info;

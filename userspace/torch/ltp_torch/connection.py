@@ -17,7 +17,8 @@ class Thresholds(NamedTuple):
     fraction
         share of the segments that is enough from ``lt`` on, above 0 to 1
     lt
-        LT threshold: seconds since the message's first packet; 0: the message is waited for until it is whole
+        LT threshold: seconds since the message's first packet; 0: the message is waited for until
+        it is whole
     deadline
         seconds since the first packet from which only the critical segments count; 0: there is none
     """
@@ -34,7 +35,8 @@ class _Endpoint:
         self._native = native
 
     def close(self) -> None:
-        """Closes it. What was sent is still delivered. A call that waits in another thread ends with an error.
+        """Closes it. What was sent is still delivered. A call that waits in another thread ends
+        with an error.
 
         Calling it again does nothing.
         """
@@ -51,10 +53,12 @@ class _Endpoint:
 
     def set_thresholds(self, fraction: Optional[float] = None, lt: Optional[float] = None,
                        deadline: Optional[float] = None) -> None:
-        """Sets when tolerant messages that arrive here may be closed early; of a listener: on all it accepts.
+        """Sets when tolerant messages that arrive here may be closed early; of a listener: on all
+        it accepts.
 
         :param fraction: share of the segments that is enough from ``lt`` on, above 0 to 1
-        :param lt: seconds since the message's first packet; 0: every message is waited for until it is whole
+        :param lt: seconds since the message's first packet; 0: every message is waited for until
+            it is whole
         :param deadline: seconds; from then on only the critical segments count; 0: never
 
         What is None is left to the network namespace (``ltpctl set``).
@@ -86,17 +90,22 @@ class Connection(_Endpoint):
 
     def send(self, tensor: torch.Tensor, *, tolerant: bool = False, critical: int = 0, tag: int = 0,
              give_up: Optional[float] = None, timeout: Optional[float] = None) -> None:
-        """Sends ``tensor`` as one message. Returns when the kernel has all of it, not when the peer has it.
+        """Sends ``tensor`` as one message. Returns when the kernel has all of it, not when the
+        peer has it.
 
-        :param tensor: any shape and dtype, dense; not contiguous ones and those on a GPU are copied first
-        :param tolerant: segments of it may be lost, as the receiver's thresholds say; else all of it arrives
-        :param critical: bytes at its beginning that must arrive even so; rounded up to whole segments
-        :param tag: a number of the program's, 0 to 2**48 - 1, that the receiver reads in ``RecvInfo.tag``
+        :param tensor: any shape and dtype, dense; not contiguous ones and those on a GPU are
+            copied first
+        :param tolerant: segments of it may be lost, as the receiver's thresholds say; else all of
+            it arrives
+        :param critical: bytes at its beginning that must arrive even so; rounded up to whole
+            segments
+        :param tag: a number of the program's, 0 to 2**48 - 1, that the receiver reads in
+            ``RecvInfo.tag``
         :param give_up: seconds after which a tolerant message is given up; None: never
         :param timeout: seconds that this call may take; None: for ever
 
-        :raises LtpTimeout: the peer did not take it in time. If a part was handed over already the connection
-            can send no more: a later send raises :class:`BrokenConnection`.
+        :raises LtpTimeout: the peer did not take it in time. If a part was handed over already
+            the connection can send no more: a later send raises :class:`BrokenConnection`.
         :raises PeerDied: the peer has ended
         :raises BrokenConnection: the peer, or this side, has closed
         :raises ValueError: ``critical`` is larger than the tensor
@@ -104,13 +113,15 @@ class Connection(_Endpoint):
         self._native.send(tensor, tag, tolerant, critical, give_up, timeout)
 
     def recv(self, tensor: torch.Tensor, *, timeout: Optional[float] = None) -> RecvInfo:
-        """Receives the next message into ``tensor``, whose number of bytes and dtype must be those of the peer's.
+        """Receives the next message into ``tensor``, whose number of bytes and dtype must be
+        those of the peer's.
 
         Holes of a tolerant message are zero, or keep what ``tensor`` held (:meth:`keep_holes`).
 
-        :param tensor: any shape, dense; not contiguous ones and those on a GPU are received beside and copied
-        :param timeout: seconds that this call may take; None: for ever. After a timeout call again, also with
-            another tensor: nothing of the message is lost.
+        :param tensor: any shape, dense; not contiguous ones and those on a GPU are received
+            beside and copied
+        :param timeout: seconds that this call may take; None: for ever. After a timeout call
+            again, also with another tensor: nothing of the message is lost.
         :returns: a :class:`RecvInfo`:
 
             fraction
@@ -118,10 +129,11 @@ class Connection(_Endpoint):
             map
                 bool tensor of shape (segments,): which segments arrived
             seg_size
-                bytes in a segment; segment i holds the bytes from i * seg_size on, the last may be shorter
+                bytes in a segment; segment i holds the bytes from i * seg_size on, the last may
+                be shorter
             reason
-                why the message ended: "complete"; "fraction" or "deadline" (Early Close); "gave_up" (the sender);
-                "lost" (the connection ended first)
+                why the message ended: "complete"; "fraction" or "deadline" (Early Close);
+                "gave_up" (the sender); "lost" (the connection ended first)
             tag
                 the sender's
             length, received
@@ -133,8 +145,8 @@ class Connection(_Endpoint):
             element_mask(like)
                 bool tensor in the shape of ``like``: which elements arrived
 
-        :raises SizeMismatch, DTypeMismatch: the peer's tensor is another; the message is consumed and the
-            connection can be used further
+        :raises SizeMismatch, DTypeMismatch: the peer's tensor is another; the message is consumed
+            and the connection can be used further
         :raises LtpTimeout: nothing, or not all of it, came in time
         :raises PeerDied: the peer ended in the middle of a message, or without closing
         :raises Closed: the peer has closed, no more messages come
@@ -142,7 +154,8 @@ class Connection(_Endpoint):
         return self._native.recv(tensor, timeout)
 
     def shutdown(self) -> None:
-        """Says that no more is sent: the peer's recv raises :class:`Closed` after the last message."""
+        """Says that no more is sent: the peer's recv raises :class:`Closed` after the last
+        message."""
         self._native.shutdown()
 
     @property
@@ -151,19 +164,21 @@ class Connection(_Endpoint):
         return self._native.peer()
 
     def keep_holes(self, keep: bool) -> None:
-        """Whether holes keep what the receiving tensor held (True), or are zero (False, the default)."""
+        """Whether holes keep what the receiving tensor held (True), or are zero (False, the
+        default)."""
         self._native.set_keep_holes(keep)
 
     def set_reports(self, on: bool) -> None:
-        """Whether a :class:`Report` of each message that is sent from now on is kept for :meth:`report`."""
+        """Whether a :class:`Report` of each message that is sent from now on is kept for
+        :meth:`report`."""
         self._native.set_reports(on)
 
     def report(self) -> Optional[Report]:
         """The oldest report not taken yet, or None. Does not wait.
 
-        A report says what became of a message that was sent: ``tag``, ``length``, ``received``, ``fraction``,
-        ``map``, ``seg_size``, ``reason``, ``tolerant`` and ``element_mask(like)`` as in ``RecvInfo``, and the same
-        as the receiver has them.
+        A report says what became of a message that was sent: ``tag``, ``length``, ``received``,
+        ``fraction``, ``map``, ``seg_size``, ``reason``, ``tolerant`` and ``element_mask(like)``
+        as in ``RecvInfo``, and the same as the receiver has them.
         """
         return self._native.report()
 
@@ -172,8 +187,8 @@ class Connection(_Endpoint):
         self._native.set_seg_size(bytes)
 
     def stats(self) -> dict[str, int]:
-        """The connection's counters and estimates, as in struct ltp_info: times in microseconds, rates in bytes a
-        second."""
+        """The connection's counters and estimates, as in struct ltp_info: times in microseconds,
+        rates in bytes a second."""
         return self._native.stats()
 
 

@@ -40,12 +40,14 @@ class BrokenConnection(LtpError, BrokenPipeError):
 class SizeMismatch(LtpError, ValueError):
     """The peer's tensor has another number of bytes than the tensor that was to receive it.
 
-    The message is consumed; the connection can be used further. What the receiving tensor holds is undefined.
+    The message is consumed; the connection can be used further. What the receiving tensor holds
+    is undefined.
     """
 
 
 class DTypeMismatch(LtpError, TypeError):
     """The peer's tensor has another dtype than the tensor that was to receive it.
 
-    The message is consumed; the connection can be used further. What the receiving tensor holds is undefined.
+    The message is consumed; the connection can be used further. What the receiving tensor holds
+    is undefined.
     """

@@ -36,11 +36,12 @@ class GatherInfo(NamedTuple):
 class Gather:
     """Receives one tensor from each of several workers, all at once, and averages them.
 
-    Each segment is divided by the number of workers that delivered it, so that what is lost biases nothing.
+    Each segment is divided by the number of workers that delivered it, so that what is lost
+    biases nothing.
 
     :param connections: one to each worker
-    :param like: a tensor of the shape and dtype that the workers send: float32, float64, float16 or bfloat16, with
-        at least one element
+    :param like: a tensor of the shape and dtype that the workers send: float32, float64, float16
+        or bfloat16, with at least one element
     :param fill: what stands for a segment that a worker's message lost:
 
         ``"mean"``
@@ -51,7 +52,8 @@ class Gather:
             what the same worker delivered there last time; 0 at first
     """
 
-    def __init__(self, connections: Sequence[Connection], like: torch.Tensor, *, fill: str = "mean") -> None:
+    def __init__(self, connections: Sequence[Connection], like: torch.Tensor, *,
+                 fill: str = "mean") -> None:
         self.connections = list(connections)
         # Each worker has its own tensor, and keeps it: that is where "previous" comes from.
         self.tensors = [torch.zeros(like.shape, dtype=like.dtype) for _ in self.connections]
@@ -75,17 +77,18 @@ class Gather:
         return _average(self._mean, self.tensors, workers, out, elapsed)
 
 
-def _average(native: _native.Mean, tensors: Sequence[torch.Tensor], infos: Sequence[Optional[RecvInfo]],
-             out: torch.Tensor, elapsed: float) -> GatherInfo:
+def _average(native: _native.Mean, tensors: Sequence[torch.Tensor],
+             infos: Sequence[Optional[RecvInfo]], out: torch.Tensor, elapsed: float) -> GatherInfo:
     native.begin()
     for tensor, info in zip(tensors, infos):
         native.add(tensor, info)
     native.finish(out)
-    return GatherInfo([i for i in infos if i is not None], native.delivered, native.counts, native.block, elapsed)
+    return GatherInfo([i for i in infos if i is not None], native.delivered, native.counts,
+                      native.block, elapsed)
 
 
-def mean(tensors: Sequence[torch.Tensor], infos: Sequence[Optional[RecvInfo]], out: torch.Tensor, *,
-         fill: str = "mean") -> GatherInfo:
+def mean(tensors: Sequence[torch.Tensor], infos: Sequence[Optional[RecvInfo]], out: torch.Tensor,
+         *, fill: str = "mean") -> GatherInfo:
     """The mean of tensors that were received by other means, as :class:`Gather` takes it.
 
     :param tensors: one of each worker: same shape and dtype as ``out``, contiguous, on the CPU
