@@ -13,7 +13,7 @@ pytest := python3 -m pytest -q -p no:cacheprovider
 plain := $(run) --kernel plain --
 
 .PHONY: all modules userspace tools lab lab-programs demo check check-kunit check-net check-torch check-kernels \
-	check-debug check-kasan check-lockdep lint clean help
+	check-debug check-kasan check-lockdep coverage lint clean help
 
 all: ##              the module for KDIR (default: the running kernel), the library and the tools, for this host
 ifneq ($(wildcard $(KDIR)/Makefile),)
@@ -67,6 +67,12 @@ check-debug: check-kasan check-lockdep ## the net tests again, on the kasan and 
 
 check-kasan check-lockdep: check-%: lab-programs
 	@$(run) --kernel $* -- $(pytest) $(T) /ltp/tests/net
+
+coverage: lab-programs ## which lines of the module the kunit and net tests run; a report per file in build/coverage/
+	@mkdir -p build/coverage
+	@$(run) --coverage -- sh -c '/ltp/tests/kunit/run; $(pytest) $(T) /ltp/tests/net'
+	@scripts/lab/enter gcovr --root build/modules/plain-coverage --filter '.*/kernel/' --txt-metric branch \
+		--html-details build/coverage/index.html --txt - build/modules/plain-coverage
 
 lint: ##             style and static checks
 	@scripts/lint
