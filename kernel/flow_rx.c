@@ -548,6 +548,8 @@ static void ltp_rx_ack(struct sock *sk, struct ltp_flow_rx *flow,
 	flow->ack_dup |= dup;
 	flow->ack_pn = p->pn;
 	flow->ack_ns = now;
+	if (!dup && ltp_ackmap_whole(&flow->map))
+		return; /* the end of the flow sends it */
 	if (dup || flow->ack_count >= LTP_ACK_EVERY ||
 	    (p->flags & (LTP_F_ACK_NOW | LTP_F_LAST))) {
 		ltp_output_ack(sk, flow, now);
@@ -841,7 +843,7 @@ int ltp_rx_place(struct sock *sk, struct ltp_flow_rx *flow,
 		 const struct iov_iter *to, bool peek)
 {
 	struct sk_buff *skb;
-	int n = 0;
+	u32 bytes = 0;
 
 	if (peek) {
 		skb_queue_walk(&flow->queue, skb)
@@ -855,10 +857,13 @@ int ltp_rx_place(struct sock *sk, struct ltp_flow_rx *flow,
 		flow->placed = true;
 		__skb_unlink(skb, &flow->queue);
 		flow->queued -= skb->truesize;
+		bytes += skb->truesize;
 		consume_skb(skb);
 		/* Packets that wait for us are ACKs their sender waits for. */
-		if (!(++n % 64))
+		if (bytes >= LTP_WAKE_BYTES) {
+			bytes = 0;
 			sk_flush_backlog(sk);
+		}
 	}
 	return 0;
 }

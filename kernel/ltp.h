@@ -154,6 +154,8 @@ struct ltp_af {
  * @ref: of the flow it belongs to, NULL: it is the socket's own; an armed timer
  *	holds one of this and one of the socket
  * @put: drops @ref
+ * @lock: guards @armed against the handler, a leaf lock
+ * @armed: queued, or its handler has not finished; holds the references
  * @due: called with the socket locked and not owned by a system call
  */
 struct ltp_timer {
@@ -162,6 +164,8 @@ struct ltp_timer {
 	refcount_t *ref;
 	void (*put)(struct ltp_timer *t);
 	void (*due)(struct ltp_timer *t);
+	spinlock_t lock; /* @armed */
+	bool armed;
 };
 
 /**

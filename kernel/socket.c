@@ -21,6 +21,9 @@ static DEFINE_PER_CPU(int, ltp_memory_cpu);
 static unsigned long ltp_memory_pressure;
 /* Pages: low, pressure, high; set by ltp_socket_init() from the RAM. */
 static long ltp_sysctl_mem[3];
+/* What a socket gets even under pressure, default, largest; bytes. */
+static int ltp_sysctl_wmem[3] = { 4096, LTP_SNDBUF_DEFAULT, INT_MAX };
+static int ltp_sysctl_rmem[3] = { 4096, LTP_RCVBUF_DEFAULT, INT_MAX };
 
 /* ---- waiting ---- */
 
@@ -703,6 +706,8 @@ struct proto ltp_prot = {
 	.per_cpu_fw_alloc	= &ltp_memory_cpu,
 	.memory_pressure	= &ltp_memory_pressure,
 	.sysctl_mem		= ltp_sysctl_mem,
+	.sysctl_wmem		= ltp_sysctl_wmem,
+	.sysctl_rmem		= ltp_sysctl_rmem,
 	.obj_size		= sizeof(struct ltp_sock),
 	.no_autobind		= true,
 };

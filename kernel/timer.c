@@ -39,6 +39,7 @@ static enum hrtimer_restart ltp_timer_fired(struct hrtimer *hr)
 {
 	struct ltp_timer *t = container_of(hr, struct ltp_timer, hr);
 	struct sock *sk = t->sk;
+	bool again;
 
 	bh_lock_sock(sk);
 	if (sock_owned_by_user(sk))
@@ -46,7 +47,16 @@ static enum hrtimer_restart ltp_timer_fired(struct hrtimer *hr)
 	else
 		t->due(t);
 	bh_unlock_sock(sk);
-	ltp_timer_drop(t);
+	/*
+	 * Started anew, by @due or by a system call: the reference goes with
+	 * it. It cannot expire before this handler returns.
+	 */
+	spin_lock(&t->lock);
+	again = hrtimer_is_queued(hr);
+	t->armed = again;
+	spin_unlock(&t->lock);
+	if (!again)
+		ltp_timer_drop(t);
 	return HRTIMER_NORESTART;
 }
 
@@ -69,6 +79,8 @@ void ltp_timer_setup(struct ltp_timer *t, struct sock *sk,
 	t->due = due;
 	t->ref = ref;
 	t->put = put;
+	t->armed = false;
+	spin_lock_init(&t->lock);
 }
 
 /**
@@ -80,14 +92,14 @@ void ltp_timer_setup(struct ltp_timer *t, struct sock *sk,
  */
 void ltp_timer_start(struct ltp_timer *t, u64 when_ns)
 {
-	/*
-	 * If it was queued we inherit its reference. If its handler is running
-	 * that one will drop its own: this start needs another.
-	 */
-	if (hrtimer_try_to_cancel(&t->hr) != 1)
+	/* A system call that owns the socket does not keep the handler out. */
+	spin_lock_bh(&t->lock);
+	if (!t->armed)
 		ltp_timer_hold(t);
+	t->armed = true;
 	hrtimer_start(&t->hr, ns_to_ktime(when_ns),
 		      HRTIMER_MODE_ABS_PINNED_SOFT);
+	spin_unlock_bh(&t->lock);
 }
 
 /**
@@ -100,6 +112,14 @@ void ltp_timer_start(struct ltp_timer *t, u64 when_ns)
  */
 void ltp_timer_stop(struct ltp_timer *t)
 {
-	if (hrtimer_try_to_cancel(&t->hr) == 1)
+	bool stopped;
+
+	/* If its handler is running, the reference is the handler's to drop. */
+	spin_lock_bh(&t->lock);
+	stopped = hrtimer_try_to_cancel(&t->hr) == 1;
+	if (stopped)
+		t->armed = false;
+	spin_unlock_bh(&t->lock);
+	if (stopped)
 		ltp_timer_drop(t);
 }
