@@ -358,8 +358,11 @@ int ltp_tx_fill(struct sock *sk, struct ltp_flow_tx *flow, struct msghdr *msg)
 	seg->critical = !flow->tolerant || seg->index < flow->ncrit;
 	seg->state = LTP_SEG_QUEUED;
 	ltp_tx_insert(flow, seg);
-	list_add_tail(&seg->link, &tx->queue[seg->index < flow->ncrit ?
-					     LTP_Q_CRITICAL : LTP_Q_FRESH]);
+	/*
+	 * A message's critical head comes first as it is. In LTP_Q_CRITICAL it
+	 * would overtake the messages before it, and start its flow's clock.
+	 */
+	list_add_tail(&seg->link, &tx->queue[LTP_Q_FRESH]);
 	ltp_tx_charge(sk, ltp_seg_mem(seg));
 	flow->copied += len;
 	return len;

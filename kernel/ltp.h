@@ -350,7 +350,7 @@ struct ltp_flow_rx {
 
 /* The three queues, in the order in which they are served. */
 enum ltp_queue {
-	LTP_Q_CRITICAL,		/* must arrive: first and later transmissions */
+	LTP_Q_CRITICAL,		/* retransmissions of what must arrive */
 	LTP_Q_FRESH,		/* first transmissions */
 	LTP_Q_AGAIN,		/* retransmissions that may be lost */
 	LTP_QUEUES
