@@ -104,6 +104,15 @@ static int (*const ltp_nl_config_check[LTP_A_CONFIG_MAX + 1])
 	[LTP_A_CONFIG_CC]		= ltp_nl_check_cc,
 };
 
+/*
+ * Not aligned to 8 bytes: padding would be an attribute too many, and those
+ * who read attributes copy numbers out of them.
+ */
+static int ltp_nl_put_u64(struct sk_buff *skb, int type, u64 value)
+{
+	return nla_put(skb, type, sizeof(value), &value);
+}
+
 static u64 ltp_nl_us(u64 ns)
 {
 	return div_u64(ns, NSEC_PER_USEC);
@@ -112,11 +121,9 @@ static u64 ltp_nl_us(u64 ns)
 static int ltp_nl_config_fill(struct sk_buff *skb, const struct ltp_conf *conf)
 {
 	if (nla_put_u32(skb, LTP_A_CONFIG_FRACTION_PPM, conf->fraction_ppm) ||
-	    nla_put_u64_64bit(skb, LTP_A_CONFIG_LT_US, ltp_nl_us(conf->lt_ns),
-			      LTP_A_CONFIG_PAD) ||
-	    nla_put_u64_64bit(skb, LTP_A_CONFIG_DEADLINE_US,
-			      ltp_nl_us(conf->deadline_ns),
-			      LTP_A_CONFIG_PAD) ||
+	    ltp_nl_put_u64(skb, LTP_A_CONFIG_LT_US, ltp_nl_us(conf->lt_ns)) ||
+	    ltp_nl_put_u64(skb, LTP_A_CONFIG_DEADLINE_US,
+			   ltp_nl_us(conf->deadline_ns)) ||
 	    nla_put_u32(skb, LTP_A_CONFIG_RCVBUF, conf->rcvbuf) ||
 	    nla_put_u32(skb, LTP_A_CONFIG_SNDBUF, conf->sndbuf) ||
 	    nla_put_u32(skb, LTP_A_CONFIG_DEAD_MS, conf->dead_ms) ||
@@ -400,7 +407,6 @@ static u64 ltp_nl_cookie(struct sock *sk)
 }
 
 /* What associations and flows begin with has the same numbers in both. */
-static_assert((int)LTP_A_ASSOC_PAD == (int)LTP_A_FLOW_PAD);
 static_assert((int)LTP_A_ASSOC_COOKIE == (int)LTP_A_FLOW_COOKIE);
 static_assert((int)LTP_A_ASSOC_LOCAL_PORT == (int)LTP_A_FLOW_LOCAL_PORT);
 static_assert((int)LTP_A_ASSOC_PEER_PORT == (int)LTP_A_FLOW_PEER_PORT);
@@ -415,8 +421,7 @@ static int ltp_nl_put_ends(struct sk_buff *skb, struct sock *sk)
 	const struct ltp_key *key = &ltp_sk(sk)->key;
 	int ifindex = key->scope ?: READ_ONCE(sk->sk_bound_dev_if);
 
-	if (nla_put_u64_64bit(skb, LTP_A_ASSOC_COOKIE, ltp_nl_cookie(sk),
-			      LTP_A_ASSOC_PAD) ||
+	if (ltp_nl_put_u64(skb, LTP_A_ASSOC_COOKIE, ltp_nl_cookie(sk)) ||
 	    nla_put_be16(skb, LTP_A_ASSOC_LOCAL_PORT, key->lport) ||
 	    nla_put_be16(skb, LTP_A_ASSOC_PEER_PORT, key->rport))
 		return -EMSGSIZE;
@@ -442,10 +447,8 @@ static int ltp_nl_put_info(struct sk_buff *skb, const struct ltp_info *info)
 	    nla_put_u32(skb, LTP_A_ASSOC_SRTT_US, info->srtt_us) ||
 	    nla_put_u32(skb, LTP_A_ASSOC_RTTVAR_US, info->rttvar_us) ||
 	    nla_put_u32(skb, LTP_A_ASSOC_RTPROP_US, info->rtprop_us) ||
-	    nla_put_u64_64bit(skb, LTP_A_ASSOC_BTLBW, info->btlbw,
-			      LTP_A_ASSOC_PAD) ||
-	    nla_put_u64_64bit(skb, LTP_A_ASSOC_PACING_RATE, info->pacing_rate,
-			      LTP_A_ASSOC_PAD) ||
+	    ltp_nl_put_u64(skb, LTP_A_ASSOC_BTLBW, info->btlbw) ||
+	    ltp_nl_put_u64(skb, LTP_A_ASSOC_PACING_RATE, info->pacing_rate) ||
 	    nla_put_u32(skb, LTP_A_ASSOC_CWND, info->cwnd) ||
 	    nla_put_u32(skb, LTP_A_ASSOC_IN_FLIGHT, info->in_flight) ||
 	    nla_put_u32(skb, LTP_A_ASSOC_PEER_WINDOW, info->peer_window) ||
@@ -458,10 +461,9 @@ static int ltp_nl_put_info(struct sk_buff *skb, const struct ltp_info *info)
 	    nla_put_u32(skb, LTP_A_ASSOC_LOST, info->lost) ||
 	    nla_put_u32(skb, LTP_A_ASSOC_SPURIOUS, info->spurious) ||
 	    nla_put_u32(skb, LTP_A_ASSOC_PROBES, info->probes) ||
-	    nla_put_u64_64bit(skb, LTP_A_ASSOC_BYTES_ACKED, info->bytes_acked,
-			      LTP_A_ASSOC_PAD) ||
-	    nla_put_u64_64bit(skb, LTP_A_ASSOC_BYTES_RECEIVED,
-			      info->bytes_received, LTP_A_ASSOC_PAD))
+	    ltp_nl_put_u64(skb, LTP_A_ASSOC_BYTES_ACKED, info->bytes_acked) ||
+	    ltp_nl_put_u64(skb, LTP_A_ASSOC_BYTES_RECEIVED,
+			   info->bytes_received))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -502,8 +504,7 @@ static int ltp_nl_flow_tx_fill(struct sk_buff *skb,
 {
 	if (nla_put_u32(skb, LTP_A_FLOW_DIRECTION, LTP_DIRECTION_OUT) ||
 	    nla_put_u32(skb, LTP_A_FLOW_FLOW, flow->id) ||
-	    nla_put_u64_64bit(skb, LTP_A_FLOW_TAG, flow->tag,
-			      LTP_A_FLOW_PAD) ||
+	    ltp_nl_put_u64(skb, LTP_A_FLOW_TAG, flow->tag) ||
 	    nla_put_u32(skb, LTP_A_FLOW_LENGTH, flow->len) ||
 	    nla_put_u32(skb, LTP_A_FLOW_SEG_SIZE, flow->seg_size) ||
 	    nla_put_u32(skb, LTP_A_FLOW_SEGMENTS, flow->map.segs) ||
@@ -527,8 +528,7 @@ static int ltp_nl_flow_rx_fill(struct sk_buff *skb, struct sock *sk,
 		age = ltp_ec_elapsed(&flow->ec, ltp_now());
 	if (nla_put_u32(skb, LTP_A_FLOW_DIRECTION, LTP_DIRECTION_IN) ||
 	    nla_put_u32(skb, LTP_A_FLOW_FLOW, flow->id) ||
-	    nla_put_u64_64bit(skb, LTP_A_FLOW_TAG, flow->tag,
-			      LTP_A_FLOW_PAD) ||
+	    ltp_nl_put_u64(skb, LTP_A_FLOW_TAG, flow->tag) ||
 	    nla_put_u32(skb, LTP_A_FLOW_LENGTH, flow->len) ||
 	    nla_put_u32(skb, LTP_A_FLOW_SEG_SIZE, flow->seg_size) ||
 	    nla_put_u32(skb, LTP_A_FLOW_SEGMENTS, flow->map.segs) ||
@@ -536,18 +536,16 @@ static int ltp_nl_flow_rx_fill(struct sk_buff *skb, struct sock *sk,
 	    nla_put_u32(skb, LTP_A_FLOW_CRITICAL, flow->ncrit) ||
 	    nla_put_u32(skb, LTP_A_FLOW_CRITICAL_ARRIVED, flow->crit_got) ||
 	    nla_put_u32(skb, LTP_A_FLOW_REASON, flow->reason) ||
-	    nla_put_u64_64bit(skb, LTP_A_FLOW_AGE_US, ltp_nl_us(age),
-			      LTP_A_FLOW_PAD))
+	    ltp_nl_put_u64(skb, LTP_A_FLOW_AGE_US, ltp_nl_us(age)))
 		return -EMSGSIZE;
 	if (!flow->tolerant)
 		return 0;
 	ltp_rx_thresholds(sk, &th);
 	if (nla_put_flag(skb, LTP_A_FLOW_TOLERANT) ||
 	    nla_put_u32(skb, LTP_A_FLOW_FRACTION_PPM, th.fraction_ppm) ||
-	    nla_put_u64_64bit(skb, LTP_A_FLOW_LT_US, ltp_nl_us(th.lt_ns),
-			      LTP_A_FLOW_PAD) ||
-	    nla_put_u64_64bit(skb, LTP_A_FLOW_DEADLINE_US,
-			      ltp_nl_us(th.deadline_ns), LTP_A_FLOW_PAD))
+	    ltp_nl_put_u64(skb, LTP_A_FLOW_LT_US, ltp_nl_us(th.lt_ns)) ||
+	    ltp_nl_put_u64(skb, LTP_A_FLOW_DEADLINE_US,
+			   ltp_nl_us(th.deadline_ns)))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -632,9 +630,8 @@ static int ltp_nl_stat_get(struct sk_buff *skb, struct netlink_callback *cb)
 		if (!hdr)
 			break;
 		if (nla_put_string(skb, LTP_A_STAT_NAME, entry->name) ||
-		    nla_put_u64_64bit(skb, LTP_A_STAT_VALUE,
-				      ltp_mib_sum(net, *which),
-				      LTP_A_STAT_PAD) ||
+		    ltp_nl_put_u64(skb, LTP_A_STAT_VALUE,
+				   ltp_mib_sum(net, *which)) ||
 		    nla_put_string(skb, LTP_A_STAT_DOC, entry->doc)) {
 			genlmsg_cancel(skb, hdr);
 			break;

@@ -698,18 +698,18 @@ class Genl:
 
 CONFIG_SET, ASSOC_GET, FLOW_GET = 2, 3, 4
 DUMP = 0x300
-COOKIE, FLOW_DIRECTION, FLOW_FLOW = 2, 10, 11
+COOKIE, FLOW_DIRECTION, FLOW_FLOW = 1, 9, 10
 
 
 @pytest.mark.parametrize(
     "attributes",
     [
         [(99, b"\0\0\0\0")],  # unknown
-        [(2, b"\0\0")],  # fraction-ppm, too short
-        [(2, b"\0\0\1\0\0\0\0\0")],  # too long
-        [(3, b"\0\0\1\0")],  # lt-us in 32 bits
-        [(8, b"bdp")],  # cc without its end
-        [(2, struct.pack("=I", 5)), (99, b"")],
+        [(1, b"\0\0")],  # fraction-ppm, too short
+        [(1, b"\0\0\1\0\0\0\0\0")],  # too long
+        [(2, b"\0\0\1\0")],  # lt-us in 32 bits
+        [(7, b"bdp")],  # cc without its end
+        [(1, struct.pack("=I", 5)), (99, b"")],
     ],
 )
 def test_malformed_requests(attributes: list[tuple[int, bytes]]) -> None:

@@ -8,12 +8,6 @@
 namespace ltpctl {
 namespace {
 
-// In each attribute set of the spec it is the first.
-constexpr uint16_t kPad = 1;
-static_assert(static_cast<int>(LTP_A_CONFIG_PAD) == kPad &&
-              static_cast<int>(LTP_A_ASSOC_PAD) == kPad &&
-              static_cast<int>(LTP_A_FLOW_PAD) == kPad && static_cast<int>(LTP_A_STAT_PAD) == kPad);
-
 // What the endpoints are made of has the same numbers in both sets, one after the other.
 constexpr uint16_t kFirstEndpoint = LTP_A_FLOW_LOCAL_PORT;
 constexpr uint16_t kLastEndpoint = LTP_A_FLOW_IFINDEX;
@@ -107,7 +101,6 @@ void PrintEndpoints(Printer &printer, const Message &message) {
 }
 
 bool Knows(const std::vector<Field> &fields, uint16_t type) {
-    if (type == kPad) return true;
     for (const Field &field : fields) {
         if (field.type == type) return true;
         if (field.kind == Kind::kEndpoints && type >= kFirstEndpoint && type <= kLastEndpoint)
