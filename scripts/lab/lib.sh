@@ -52,6 +52,7 @@ lab_ticker() { # TITLE LOG
 # Kills what lab_step started. Both jobs are process groups of their own, so grandchildren go too.
 lab_step_kill() {
 	local pid
+	[ ! -t 2 ] || echo >&2
 	for pid in ${LAB_STEP_PID:-} ${LAB_TICKER_PID:-}; do
 		kill -TERM -- "-$pid" 2>/dev/null || true
 	done
