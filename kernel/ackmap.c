@@ -277,7 +277,7 @@ u32 ltp_ackmap_window(const struct ltp_ackmap *map, u32 hi, u32 *first,
 
 	hi = min(hi, map->segs - 1);
 	*first = round_down(hi, 32);
-	if (map->base > hi)
+	if (map->base >= hi)
 		return 0;
 
 	hi /= 32;

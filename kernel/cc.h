@@ -60,7 +60,8 @@ struct ltp_cc {
  * @init: set @cwnd and @priv; @rtt_ns is the handshake's sample or 0
  * @on_ack: an ACK with news came
  * @on_loss: the tail probe went unanswered twice: persistent loss
- * @on_idle: the first packet after a time with nothing in flight is to leave
+ * @on_idle: the first packet after a time with nothing in flight is to leave;
+ *	@idle_ns: since the last transmission
  * @info: fill btlbw and rtprop_us
  */
 struct ltp_cc_ops {

@@ -520,6 +520,9 @@ static void bdp_on_idle(struct ltp_cc *cc, u64 now_ns, u64 idle_ns)
 {
 	struct bdp *b = bdp_priv(cc);
 
+	/* An ACK that emptied the pipe a moment ago: not idle. */
+	if (idle_ns < 2 * b->rtprop_ns)
+		return;
 	b->idled = 1;
 	b->queue_rounds = 0;
 	/* The queue is empty of ours: a good time to look at RTprop again. */

@@ -154,6 +154,8 @@ static void ackmap_memory(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ltp_ackmap_words64(&map) * sizeof(u64),
 				ltp_ackmap_bytes(sizes[i]));
 		KUNIT_EXPECT_EQ(test, ltp_ackmap_word64(&map, U32_MAX), 0);
+		KUNIT_EXPECT_EQ(test, ltp_ackmap_word64(&map,
+				ltp_ackmap_words64(&map)), 0);
 		KUNIT_EXPECT_EQ(test, ltp_ackmap_holes(&map), 1);
 		KUNIT_EXPECT_EQ(test, ltp_ackmap_hole_end(&map, 0), sizes[i]);
 		ltp_ackmap_free(&map);
@@ -285,7 +287,7 @@ static void ackmap_window(struct kunit *test)
 			KUNIT_ASSERT_LT(test, first, segs);
 			KUNIT_ASSERT_EQ(test, be32_to_cpu(words[LTP_ACK_WORDS]),
 					SLACK);
-			if (map.base > hi)
+			if (map.base >= hi)
 				KUNIT_ASSERT_EQ(test, n, 0);
 			if (n) {
 				KUNIT_ASSERT_GE(test, first,
@@ -313,9 +315,13 @@ static void ackmap_window(struct kunit *test)
 		}
 		/* Past the end is the end. */
 		{
-			u32 first, n = ltp_ackmap_window(&map, U32_MAX, &first,
-							 words);
+			u32 first, last, n;
 
+			n = ltp_ackmap_window(&map, U32_MAX, &first, words);
+			KUNIT_EXPECT_EQ(test, ltp_ackmap_window(&map, segs - 1,
+								&last, words),
+					n);
+			KUNIT_EXPECT_EQ(test, first, last);
 			KUNIT_EXPECT_LE(test, first / 32 + n,
 					DIV_ROUND_UP(segs, 32));
 		}
@@ -485,6 +491,8 @@ static void ackmap_distrust(struct kunit *test)
 			33);
 	/* A bitmap out of step is nothing. */
 	KUNIT_EXPECT_EQ(test, ltp_ackmap_next_new(&map, 0, 0, 1, words, 32), 33);
+	KUNIT_EXPECT_EQ(test, ltp_ackmap_next_new(&map, 0, 0, 16, words, 32),
+			33);
 	KUNIT_EXPECT_EQ(test, ltp_ackmap_next_new(&map, 0, 0, 0, words, 0), 33);
 	KUNIT_EXPECT_EQ(test, ltp_ackmap_next_new(&map, 0, 0, 0, words, U32_MAX),
 			0);

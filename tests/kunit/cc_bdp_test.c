@@ -180,7 +180,7 @@ static void bdp_together(struct kunit *test)
 	}
 }
 
-/* A queue that others keep is borne, not starved of. */
+/* Marks tell of a queue before the RTT does. */
 static void bdp_ecn(struct kunit *test)
 {
 	struct link *link = path(test, 10 * GBIT, 50 * US, 700, 0, 8);
@@ -192,7 +192,6 @@ static void bdp_ecn(struct kunit *test)
 	unmarked = link_queue(link);
 	link_free(link);
 
-	/* Marks tell of a queue before the RTT does. */
 	link = path(test, 10 * GBIT, 50 * US, 700, 0, 8);
 	link->mark_ns = packets_ns(link, 10);
 	link_run(link, 400 * 50 * US);

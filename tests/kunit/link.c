@@ -71,7 +71,7 @@ static void link_send(struct link *link, struct link_sender *s, bool answer)
 	if (s->idle) {
 		s->idle = false;
 		s->cc.ops->on_idle(&s->cc, link->now,
-				   link->now - s->delivered_ns);
+				   link->now - s->last_sent_ns);
 	}
 	if (!s->flight) {
 		s->first_sent_ns = link->now;

@@ -254,8 +254,10 @@ static void loss_spurious(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, loss.reo_seen);
 	}
 	/* At most srtt, however often. */
-	for (i = 0; i < 70000; i++)
+	for (i = 0; i < 70000; i++) {
 		ltp_loss_spurious(&loss);
+		KUNIT_ASSERT_EQ(test, loss.reo_ns, 400 * US);
+	}
 	KUNIT_EXPECT_EQ(test, loss.reo_ns, 400 * US);
 	KUNIT_EXPECT_EQ(test, loss.spurious, 70003);
 	/* It follows the RTT. */

@@ -145,7 +145,7 @@ static void pacing_budget(struct kunit *test)
 	u32 i, k, n;
 
 	for (i = 0; i < ARRAY_SIZE(rates); i++) {
-		for (k = 0; k < 3; k++) {
+		for (k = 0; k < ARRAY_SIZE(packets); k++) {
 			struct ltp_pacing single = {}, p = {};
 			u32 bytes = packets[k];
 			u64 alone, all = 0;
@@ -175,6 +175,15 @@ static void pacing_budget(struct kunit *test)
 					    LTP_BURST_BYTES, "%u at %llu",
 					    bytes, rates[i]);
 
+			/* What is left after half of it. */
+			memset(&p, 0, sizeof(p));
+			budget = ltp_pacing_budget(&p, rates[i], bytes, now);
+			for (n = 0; n < budget / bytes / 2; n++)
+				ltp_pacing_sent(&p, rates[i], bytes, now);
+			KUNIT_EXPECT_LE(test, n * bytes +
+					ltp_pacing_budget(&p, rates[i], bytes,
+							  now),
+					budget + bytes);
 			p.next_ns = now + 1;
 			KUNIT_EXPECT_EQ(test, ltp_pacing_budget(&p, rates[i],
 								bytes, now), 0);
