@@ -61,7 +61,7 @@ struct ltp_cc {
  * @on_ack: an ACK with news came
  * @on_loss: the tail probe went unanswered twice: persistent loss
  * @on_idle: the first packet after a time with nothing in flight is to leave;
- *	@idle_ns: since the last transmission
+ *	so long after the last
  * @info: fill btlbw and rtprop_us
  */
 struct ltp_cc_ops {
