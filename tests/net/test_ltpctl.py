@@ -773,30 +773,38 @@ def test_dump_is_complete_while_associations_come_and_go(pair: tuple[Netns, Netn
 
 
 def test_flow_dump_goes_on_inside_an_association(pair: tuple[Netns, Netns]) -> None:
-    receiver, sender = connected(pair)
-    with receiver, sender:
-        sender.settimeout(10)
-        receiver.settimeout(10)
-        for _ in range(500):
-            sender.send(b"x")
-            receiver.send(b"y")
+    with contextlib.ExitStack() as stack:
+        for port in range(5000, 5008):
+            receiver, sender = connected(pair, port)
+            stack.enter_context(receiver)
+            stack.enter_context(sender)
+            sender.settimeout(10)
+            for _ in range(100):
+                sender.send(b"x")
+            send_some(receiver, 64 * MIB, 1)
         genl = Genl(pair[0])
-        # All arrived, none is read: that many flows are there to be told of.
-        flows = wait_for(
-            lambda: [
-                f for f in genl.request(FLOW_GET, flags=DUMP) if f[FLOW_DIRECTION] == bytes(4)
-            ][499:]
-            and genl.request(FLOW_GET, flags=DUMP),
-            "the arrival of all flows",
-        )
-        seen = [
-            (struct.unpack("=I", f[FLOW_DIRECTION])[0], struct.unpack("=I", f[FLOW_FLOW])[0])
-            for f in flows
-        ]
-        assert len(set(seen)) == len(seen)
-        incoming = [flow for direction, flow in seen if direction == 0]
-        assert len(incoming) == 500
-        assert all((b - a) % (1 << 32) == 1 for a, b in zip(incoming, incoming[1:]))
+
+        def flows() -> list[tuple[bytes, int, int]]:
+            return [
+                (
+                    message[COOKIE],
+                    *struct.unpack("=I", message[FLOW_DIRECTION]),
+                    *struct.unpack("=I", message[FLOW_FLOW]),
+                )
+                for message in genl.request(FLOW_GET, flags=DUMP)
+            ]
+
+        # All arrive and none is read: that many flows are there to be told of.
+        wait_for(lambda: len(flows()) >= 808, "the arrival of all flows")
+        seen = flows()
+        assert len(seen) == len(set(seen)) == 808
+        for cookie in {flow[0] for flow in seen}:
+            incoming = [
+                flow for owner, direction, flow in seen if (owner, direction) == (cookie, 0)
+            ]
+            assert len(incoming) == 100
+            assert all((b - a) % (1 << 32) == 1 for a, b in zip(incoming, incoming[1:]))
+        assert len([flow for flow in seen if flow[1] == 1]) == 8
 
 
 def test_dump_that_is_not_read_on_holds_nothing(pair: tuple[Netns, Netns]) -> None:
