@@ -336,3 +336,36 @@ u32 ltp_ackmap_next_new(const struct ltp_ackmap *map, u32 from, u32 base,
 	return map->segs;
 }
 EXPORT_SYMBOL_IF_KUNIT(ltp_ackmap_next_new);
+
+/**
+ * ltp_ackmap_assume() - take all segments for arrived
+ * @map: the map
+ *
+ * What its receiver said is missing is then taken out with ltp_ackmap_miss().
+ */
+void ltp_ackmap_assume(struct ltp_ackmap *map)
+{
+	bitmap_set(map->bits, 0, map->segs);
+	map->count = map->segs;
+	map->base = map->segs;
+	map->top = map->segs;
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_ackmap_assume);
+
+/**
+ * ltp_ackmap_miss() - segments did not arrive after all
+ * @map: the map
+ * @first: the first of them
+ * @count: how many; @first + @count is at most the number of segments
+ */
+void ltp_ackmap_miss(struct ltp_ackmap *map, u32 first, u32 count)
+{
+	u32 seg;
+
+	for (seg = first; seg < first + count; seg++)
+		map->count -= __test_and_clear_bit(seg, map->bits);
+	map->base = min(map->base, first);
+	while (map->top && !test_bit(map->top - 1, map->bits))
+		map->top--;
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_ackmap_miss);

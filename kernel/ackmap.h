@@ -47,6 +47,10 @@ u32 ltp_ackmap_window(const struct ltp_ackmap *map, u32 hi, u32 *first,
 u32 ltp_ackmap_next_new(const struct ltp_ackmap *map, u32 from, u32 base,
 			u32 first, const __be32 *words, u32 nwords);
 
+/* At the sender, when CLOSE comes. */
+void ltp_ackmap_assume(struct ltp_ackmap *map);
+void ltp_ackmap_miss(struct ltp_ackmap *map, u32 first, u32 count);
+
 /* For a struct ltp_rcvmap: words of 64 bits in host order. */
 u32 ltp_ackmap_words64(const struct ltp_ackmap *map);
 u64 ltp_ackmap_word64(const struct ltp_ackmap *map, u32 word);

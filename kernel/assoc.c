@@ -143,7 +143,7 @@ struct sock *ltp_assoc_find(struct net *net, const struct ltp_key *key)
  */
 void ltp_assoc_params_out(struct sock *sk, struct ltp_params *params)
 {
-	params->rwnd = cpu_to_be32(ltp_rx_window(sk));
+	params->rwnd = cpu_to_be32(ltp_rx_window(sk, false));
 	params->mtu = cpu_to_be16(U16_MAX);
 	params->max_flows = cpu_to_be16(LTP_MAX_FLOWS);
 	params->grain = cpu_to_be16(LTP_GRAIN);
@@ -167,10 +167,13 @@ void ltp_assoc_open(struct sock *sk, const struct ltp_params *peer, u64 rtt_ns)
 	lp->peer_mtu = be16_to_cpu(peer->mtu);
 	lp->rx.next_flow = be32_to_cpu(peer->flow);
 	lp->rx.limit_told = lp->rx.next_flow + LTP_MAX_FLOWS;
-	lp->rx.advertised = ltp_rx_window(sk);
+	lp->rx.advertised = ltp_rx_window(sk, false);
 	lp->tx.window = be32_to_cpu(peer->rwnd);
+	lp->tx.window_later = lp->tx.window / 2;
 	lp->tx.window_pn = be32_to_cpu(peer->pn) - 1;
-	lp->tx.flow_limit = lp->tx.next_flow + be16_to_cpu(peer->max_flows);
+	lp->tx.next_read = lp->tx.next_flow;
+	lp->tx.max_flows = be16_to_cpu(peer->max_flows);
+	lp->tx.flow_limit = lp->tx.next_flow + lp->tx.max_flows;
 	if (rtt_ns)
 		ltp_loss_rtt(&lp->tx.loss, rtt_ns, 0);
 	ltp_cc_init(&lp->tx.cc, lp->tx.cc.ops, ltp_tx_segsize(sk), now,

@@ -147,21 +147,33 @@ static u32 ltp_rx_used(const struct sock *sk)
 	return atomic_read(&sk->sk_rmem_alloc) + ltp_sk(sk)->rx.mem;
 }
 
+/*
+ * The flow the reader needs next may use the whole buffer, those behind it
+ * half: a slow reader's buffer full of later flows would never be emptied.
+ */
+static u32 ltp_rx_free(const struct sock *sk, bool later)
+{
+	u32 limit = READ_ONCE(sk->sk_rcvbuf);
+	u32 used = ltp_rx_used(sk);
+
+	if (later && !ltp_sk(sk)->has_rcvtag)
+		limit /= 2;
+	return used < limit ? limit - used : 0;
+}
+
 /**
  * ltp_rx_window() - bytes the peer may have in flight
  * @sk: socket
+ * @later: of flows behind the one that is read next
  *
  * Payload is counted, memory is used: half of what is free allows for the
  * difference.
  *
  * Context: socket locked, or a listener.
  */
-u32 ltp_rx_window(const struct sock *sk)
+u32 ltp_rx_window(const struct sock *sk, bool later)
 {
-	u32 limit = READ_ONCE(sk->sk_rcvbuf);
-	u32 used = ltp_rx_used(sk);
-
-	return used < limit ? (limit - used) / 2 : 0;
+	return ltp_rx_free(sk, later) / 2;
 }
 
 /* The first flow id that is not welcome yet. */
@@ -203,7 +215,8 @@ u32 ltp_rx_advertise(struct sock *sk)
 {
 	struct ltp_rx *rx = &ltp_sk(sk)->rx;
 
-	rx->advertised = ltp_rx_window(sk);
+	rx->advertised = ltp_rx_window(sk, false);
+	rx->later_told = ltp_rx_window(sk, true);
 	rx->limit_told = ltp_rx_flow_limit(sk);
 	ltp_rx_shut(sk, !rx->advertised);
 	return rx->advertised;
@@ -218,11 +231,13 @@ u32 ltp_rx_advertise(struct sock *sk)
 void ltp_rx_update(struct sock *sk)
 {
 	struct ltp_rx *rx = &ltp_sk(sk)->rx;
-	u32 window = ltp_rx_window(sk), limit = READ_ONCE(sk->sk_rcvbuf);
+	u32 window = ltp_rx_window(sk, false), limit = READ_ONCE(sk->sk_rcvbuf);
 
 	if (!ltp_assoc_is_open(ltp_sk(sk)) || rx->fin)
 		return;
 	if ((rx->advertised < limit / 8 && window >= limit / 4) ||
+	    (rx->later_told < limit / 16 &&
+	     ltp_rx_window(sk, true) >= limit / 8) ||
 	    ltp_rx_flow_limit(sk) - rx->limit_told >= LTP_MAX_FLOWS / 4) {
 		bool was_shut = rx->shut;
 
@@ -232,17 +247,9 @@ void ltp_rx_update(struct sock *sk)
 	}
 }
 
-/*
- * The flow the reader needs next may use the whole buffer, those behind it
- * half: a slow reader's buffer full of later flows would never be emptied.
- */
 static bool ltp_rx_room(const struct sock *sk, u32 id, u32 bytes)
 {
-	u32 limit = READ_ONCE(sk->sk_rcvbuf);
-
-	if (id != ltp_sk(sk)->rx.next_flow && !ltp_sk(sk)->has_rcvtag)
-		limit /= 2;
-	return ltp_rx_used(sk) + bytes <= limit;
+	return ltp_rx_free(sk, id != ltp_sk(sk)->rx.next_flow) >= bytes;
 }
 
 /* ---- thresholds ---- */

@@ -21,7 +21,7 @@ void ltp_rx_timers_missed(struct sock *sk);
 void ltp_rx_thresholds(const struct sock *sk, struct ltp_ec_thresholds *th);
 void ltp_rx_thresholds_changed(struct sock *sk);
 
-u32 ltp_rx_window(const struct sock *sk);
+u32 ltp_rx_window(const struct sock *sk, bool later);
 u32 ltp_rx_advertise(struct sock *sk);
 void ltp_rx_update(struct sock *sk);
 

@@ -8,6 +8,7 @@
 #include "assoc.h"
 #include "flow_tx.h"
 #include "output.h"
+#include "report.h"
 #include "timer.h"
 
 /* Payloads beyond this are kept in page fragments. */
@@ -140,6 +141,7 @@ static void ltp_flow_tx_end(struct sock *sk, struct ltp_flow_tx *flow,
 			    enum ltp_close_reason reason)
 {
 	flow->reason = reason;
+	ltp_report_queue(sk, flow);
 	ltp_flow_tx_unlink(sk, flow);
 }
 
@@ -319,6 +321,12 @@ static struct ltp_seg *ltp_tx_find_seg(struct ltp_flow_tx *flow, u32 index)
 	return NULL;
 }
 
+/* No more of it is wanted: ended, given up, or the receiver has closed it. */
+static bool ltp_flow_tx_over(const struct ltp_flow_tx *flow)
+{
+	return flow->reason || flow->gave_up || flow->close_parts;
+}
+
 /**
  * ltp_tx_fill() - take the next segment of a message over from the program
  * @sk: socket
@@ -335,7 +343,7 @@ int ltp_tx_fill(struct sock *sk, struct ltp_flow_tx *flow, struct msghdr *msg)
 	struct ltp_seg *seg;
 	int err = -ENOBUFS;
 
-	if (flow->reason || flow->gave_up) {
+	if (ltp_flow_tx_over(flow)) {
 		/* It ended before all of it was written. */
 		iov_iter_advance(&msg->msg_iter, len);
 		flow->copied += len;
@@ -410,15 +418,28 @@ u32 ltp_tx_unacked(const struct sock *sk)
 
 /* ---- to the network ---- */
 
+static struct ltp_seg *ltp_tx_first(const struct ltp_tx *tx, int queue)
+{
+	return list_first_entry_or_null(&tx->queue[queue], struct ltp_seg,
+					link);
+}
+
 static struct ltp_seg *ltp_tx_next(const struct ltp_tx *tx)
 {
-	int i;
+	struct ltp_seg *critical = ltp_tx_first(tx, LTP_Q_CRITICAL);
+	struct ltp_seg *fresh = ltp_tx_first(tx, LTP_Q_FRESH);
+	struct ltp_seg *again = ltp_tx_first(tx, LTP_Q_AGAIN);
 
-	for (i = 0; i < LTP_QUEUES; i++)
-		if (!list_empty(&tx->queue[i]))
-			return list_first_entry(&tx->queue[i], struct ltp_seg,
-						link);
-	return NULL;
+	if (critical)
+		return critical;
+	/*
+	 * A flow's bubbles are filled when all of it was sent once. Messages
+	 * that wait behind it wait for that too: their clocks have not begun,
+	 * its clock runs.
+	 */
+	if (fresh && again && ltp_before(again->flow->id, fresh->flow->id))
+		return again;
+	return fresh ?: again;
 }
 
 static u64 ltp_tx_rate(const struct ltp_tx *tx)
@@ -458,11 +479,35 @@ static void ltp_tx_stamp(struct sock *sk, struct ltp_seg *seg, u64 now)
 	ltp_pacing_sent(&tx->pacing, ltp_tx_rate(tx), seg->len, now);
 }
 
-static bool ltp_tx_fits(const struct ltp_tx *tx, u32 len)
+static bool ltp_tx_fits(const struct ltp_tx *tx, const struct ltp_seg *seg)
 {
+	u32 window = seg->flow->id == tx->next_read ? tx->window :
+						      tx->window_later;
+
 	if (!tx->flight)
-		return tx->window;
-	return tx->flight + len <= min(tx->cc.cwnd, tx->window);
+		return window;
+	return tx->flight + seg->len <= min(tx->cc.cwnd, window);
+}
+
+/*
+ * The segment to send next, NULL if there is none or it does not fit. What the
+ * reader needs next must not wait behind what it has no room for: it would
+ * never make room.
+ */
+static struct ltp_seg *ltp_tx_pick(const struct ltp_tx *tx)
+{
+	struct ltp_seg *seg = ltp_tx_next(tx);
+	int i;
+
+	if (!seg || ltp_tx_fits(tx, seg))
+		return seg;
+	if (seg->flow->id == tx->next_read || tx->window <= tx->window_later)
+		return NULL;
+	for (i = 0; i < LTP_QUEUES; i++)
+		list_for_each_entry(seg, &tx->queue[i], link)
+			if (seg->flow->id == tx->next_read)
+				return ltp_tx_fits(tx, seg) ? seg : NULL;
+	return NULL;
 }
 
 /* Gather the segments that may leave now, up to LTP_TRAIN of them. */
@@ -475,15 +520,14 @@ static int ltp_tx_train(struct sock *sk, struct list_head *train, u64 now)
 	int n;
 
 	for (n = 0; n < LTP_TRAIN; n++) {
-		seg = ltp_tx_next(tx);
+		seg = ltp_tx_pick(tx);
 		if (!seg) {
+			/* Not congestion control is what holds it back. */
 			if (tx->flight < tx->cc.cwnd)
 				tx->app_limited = tx->delivered + tx->flight ?:
 						  1;
 			break;
 		}
-		if (!ltp_tx_fits(tx, seg->len))
-			break;
 		if (!tx->flight && tx->last_sent_ns && tx->cc.ops->on_idle)
 			tx->cc.ops->on_idle(&tx->cc, now,
 					    now - tx->last_sent_ns);
@@ -533,30 +577,32 @@ static struct ltp_flow_tx *ltp_tx_find(struct ltp_tx *tx, u32 id)
 }
 
 /* An older packet that comes late knows nothing of the window now. */
-static void ltp_tx_new_window(struct ltp_tx *tx, u32 pn, u32 rwnd,
-			      u32 flow_limit)
+static void ltp_tx_new_window(struct ltp_tx *tx, u32 pn,
+			      const struct ltp_window_fields *w)
 {
 	if (!ltp_after(pn, tx->window_pn))
 		return;
 	tx->window_pn = pn;
-	tx->window = rwnd;
-	if (ltp_after(flow_limit, tx->flow_limit) &&
-	    flow_limit - tx->next_flow <= U16_MAX)
-		tx->flow_limit = flow_limit;
+	tx->window = w->rwnd;
+	tx->window_later = w->rwnd_later;
+	if (ltp_after(w->flow_limit, tx->flow_limit) &&
+	    w->flow_limit - tx->next_flow <= tx->max_flows) {
+		tx->flow_limit = w->flow_limit;
+		tx->next_read = w->flow_limit - tx->max_flows;
+	}
 }
 
 /**
  * ltp_tx_window() - the peer said what it can take
  * @sk: socket
  * @pn: number of the packet that said so
- * @rwnd: bytes
- * @flow_limit: flows before this id
+ * @w: what it said
  *
  * Context: socket locked.
  */
-void ltp_tx_window(struct sock *sk, u32 pn, u32 rwnd, u32 flow_limit)
+void ltp_tx_window(struct sock *sk, u32 pn, const struct ltp_window_fields *w)
 {
-	ltp_tx_new_window(&ltp_sk(sk)->tx, pn, rwnd, flow_limit);
+	ltp_tx_new_window(&ltp_sk(sk)->tx, pn, w);
 	ltp_tx_push(sk);
 	sk->sk_write_space(sk);
 }
@@ -683,16 +729,18 @@ int ltp_tx_ack(struct sock *sk, const struct ltp_packet *p, u64 now)
 		     (a->words && a->first >= flow->map.segs)))
 		return LTP_MIB_DROP_ACK_INVALID;
 	ltp_mib_inc(sock_net(sk), LTP_MIB_IN_ACKS);
-	ltp_tx_new_window(tx, p->pn, a->rwnd, a->flow_limit);
+	ltp_tx_new_window(tx, p->pn, &a->window);
 	tx->ceiling = a->ceiling * 1024ULL;
 	if (!flow)
 		/* Ended meanwhile: its last ACK was sent twice. */
 		return ltp_before(a->flow, tx->next_flow) ?
 			       0 : LTP_MIB_DROP_FLOW_UNKNOWN;
-	if (flow->gave_up) {
-		/* We sent less than all of it, but it was enough. */
-		if (p->flags & LTP_F_WHOLE)
+	if (ltp_flow_tx_over(flow)) {
+		/* Given up, but what had been sent was all of it. */
+		if ((p->flags & LTP_F_WHOLE) && !flow->close_parts) {
+			ltp_ackmap_assume(&flow->map);
 			ltp_flow_tx_end(sk, flow, LTP_COMPLETE);
+		}
 		goto out;
 	}
 	drop = ltp_tx_take_in(sk, flow, a, &s);
@@ -740,6 +788,16 @@ static bool ltp_tx_close_fits(const struct ltp_flow_tx *flow,
 	       (!flow->close_parts || c->parts == flow->parts);
 }
 
+static void ltp_tx_missing(struct ltp_flow_tx *flow,
+			   const struct ltp_close_fields *c)
+{
+	int i;
+
+	for (i = 0; i < c->ranges; i++)
+		ltp_ackmap_miss(&flow->map, be32_to_cpu(c->range[i].first),
+				be32_to_cpu(c->range[i].count));
+}
+
 /**
  * ltp_tx_close() - the receiver has ended a flow, a part of its map came
  * @sk: socket
@@ -772,10 +830,13 @@ int ltp_tx_close(struct sock *sk, const struct ltp_close_fields *c, u64 now)
 		flow->parts = c->parts;
 		flow->received = c->received;
 		ltp_flow_tx_drop_segs(sk, flow);
+		ltp_ackmap_assume(&flow->map);
 	}
 	ltp_tx_answer_close(sk, c);
-	if (!__test_and_set_bit(c->part, flow->close_parts))
+	if (!__test_and_set_bit(c->part, flow->close_parts)) {
 		flow->parts_got++;
+		ltp_tx_missing(flow, c);
+	}
 	if (flow->parts_got == flow->parts)
 		ltp_flow_tx_end(sk, flow, c->reason);
 	ltp_tx_push(sk);

@@ -22,7 +22,8 @@ u32 ltp_tx_unacked(const struct sock *sk);
 
 int ltp_tx_ack(struct sock *sk, const struct ltp_packet *p, u64 now);
 int ltp_tx_close(struct sock *sk, const struct ltp_close_fields *c, u64 now);
-void ltp_tx_window(struct sock *sk, u32 pn, u32 rwnd, u32 flow_limit);
+void ltp_tx_window(struct sock *sk, u32 pn,
+		   const struct ltp_window_fields *w);
 
 u64 ltp_tx_due(struct sock *sk);
 void ltp_tx_retry(struct sock *sk, u64 now);

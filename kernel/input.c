@@ -79,12 +79,12 @@ static int ltp_input_open(struct sock *sk, struct sk_buff *skb,
 		ltp_assoc_fin_acked(sk);
 		return 0;
 	case LTP_PING:
-		ltp_tx_window(sk, p->pn, p->ping.rwnd, p->ping.flow_limit);
+		ltp_tx_window(sk, p->pn, &p->ping.window);
 		ltp_output_window(sk, p->ping.token);
 		return 0;
 	case LTP_PONG:
 		ltp_sk(sk)->tries = 0;
-		ltp_tx_window(sk, p->pn, p->ping.rwnd, p->ping.flow_limit);
+		ltp_tx_window(sk, p->pn, &p->ping.window);
 		return 0;
 	case LTP_COOKIE_ACK:
 		return 0; /* a duplicate */

@@ -376,7 +376,10 @@ enum ltp_queue {
  * @pn: next packet number
  * @next_flow: id of the next flow
  * @flow_limit: the peer takes flows before this id
- * @window: bytes the peer takes in flight
+ * @window: bytes the peer takes in flight of the flow it reads next
+ * @window_later: and of the flows behind that one
+ * @next_read: the flow it reads next
+ * @max_flows: flows it takes at a time
  * @window_pn: number of the packet that said so
  * @flight: bytes in flight
  * @ceiling: rate the receiver allows, bytes a second, 0: any
@@ -408,6 +411,9 @@ struct ltp_tx {
 	u32 next_flow;
 	u32 flow_limit;
 	u32 window;
+	u32 window_later;
+	u32 next_read;
+	u32 max_flows;
 	u32 window_pn;
 	u32 flight;
 	u32 retransmitted;
@@ -425,6 +431,7 @@ struct ltp_tx {
  * @flow_end: after a FIN: id behind the last flow
  * @mem: bytes of memory of the flows, queues not counted
  * @advertised: window last told to the peer
+ * @later_told: and that of the flows behind the next one
  * @limit_told: flow limit last told to the peer
  * @shut: that window was 0
  * @segments: DATA packets accepted
@@ -440,6 +447,7 @@ struct ltp_rx {
 	u32 flow_end;
 	u32 mem;
 	u32 advertised;
+	u32 later_told;
 	u32 limit_told;
 	u32 segments;
 	bool shut;

@@ -36,6 +36,8 @@ LTP_MIB(CLOSED_LOST, "ClosedLost", \
 	"received flows cut off by the end of their association") \
 LTP_MIB(MISSING_SEGMENTS, "MissingSegments", \
 	"segments missing in flows that were closed early") \
+LTP_MIB(REPORTS_LOST, "ReportsLost", \
+	"reports of sent flows for which there was no room") \
 LTP_MIB(ASSOC_ACTIVE, "AssocActive", "associations opened by connect") \
 LTP_MIB(ASSOC_PASSIVE, "AssocPassive", "associations accepted") \
 LTP_MIB(ASSOC_ESTABLISHED, "AssocEstablished", "handshakes completed") \

@@ -190,6 +190,7 @@ void ltp_output_ack(struct sock *sk, struct ltp_flow_rx *flow, u64 now)
 	ack->base = cpu_to_be32(flow->map.base);
 	ack->first = cpu_to_be32(first);
 	ack->rwnd = cpu_to_be32(ltp_rx_advertise(sk));
+	ack->rwnd_later = cpu_to_be32(ltp_sk(sk)->rx.later_told);
 	ack->ceiling = 0;
 	ack->flow_limit = cpu_to_be32(ltp_sk(sk)->rx.limit_told);
 	ack->words = cpu_to_be16(words);
@@ -221,6 +222,7 @@ void ltp_output_whole(struct sock *sk, const struct ltp_data_fields *data,
 		.acked_pn = cpu_to_be32(pn),
 		.base = cpu_to_be32(data->segs),
 		.rwnd = cpu_to_be32(ltp_rx_advertise(sk)),
+		.rwnd_later = cpu_to_be32(ltp_sk(sk)->rx.later_told),
 		.flow_limit = cpu_to_be32(ltp_sk(sk)->rx.limit_told),
 	};
 
@@ -241,6 +243,7 @@ void ltp_output_window(struct sock *sk, u32 token)
 	struct ltp_ping pong = {
 		.token = cpu_to_be32(token),
 		.rwnd = cpu_to_be32(ltp_rx_advertise(sk)),
+		.rwnd_later = cpu_to_be32(ltp_sk(sk)->rx.later_told),
 		.flow_limit = cpu_to_be32(ltp_sk(sk)->rx.limit_told),
 	};
 
@@ -258,6 +261,7 @@ void ltp_output_ping(struct sock *sk)
 	struct ltp_ping ping = {
 		.token = cpu_to_be32(get_random_u32() | 1),
 		.rwnd = cpu_to_be32(ltp_rx_advertise(sk)),
+		.rwnd_later = cpu_to_be32(ltp_sk(sk)->rx.later_told),
 		.flow_limit = cpu_to_be32(ltp_sk(sk)->rx.limit_told),
 	};
 

@@ -62,9 +62,10 @@ static int ltp_parse_ack(const struct ltp_ack *a, u32 len,
 	f->delay_us = be32_to_cpu(a->delay_us);
 	f->base = be32_to_cpu(a->base);
 	f->first = be32_to_cpu(a->first);
-	f->rwnd = be32_to_cpu(a->rwnd);
+	f->window.rwnd = be32_to_cpu(a->rwnd);
+	f->window.rwnd_later = be32_to_cpu(a->rwnd_later);
+	f->window.flow_limit = be32_to_cpu(a->flow_limit);
 	f->ceiling = be32_to_cpu(a->ceiling);
-	f->flow_limit = be32_to_cpu(a->flow_limit);
 	f->words = be16_to_cpu(a->words);
 	f->bitmap = a->bitmap;
 	if (a->reserved || f->words > LTP_ACK_WORDS || f->first % 32 ||
@@ -170,8 +171,9 @@ static int ltp_parse_body(const void *body, u32 linear, u32 len,
 		if (linear < sizeof(*ping))
 			return LTP_MIB_DROP_SHORT;
 		p->ping.token = be32_to_cpu(ping->token);
-		p->ping.rwnd = be32_to_cpu(ping->rwnd);
-		p->ping.flow_limit = be32_to_cpu(ping->flow_limit);
+		p->ping.window.rwnd = be32_to_cpu(ping->rwnd);
+		p->ping.window.rwnd_later = be32_to_cpu(ping->rwnd_later);
+		p->ping.window.flow_limit = be32_to_cpu(ping->flow_limit);
 		return 0;
 	}
 

@@ -18,6 +18,13 @@ struct ltp_data_fields {
 	u32 seg_size;
 };
 
+/* What the peer can take: in ACK, PING and PONG. */
+struct ltp_window_fields {
+	u32 rwnd;
+	u32 rwnd_later;
+	u32 flow_limit;
+};
+
 struct ltp_ack_fields {
 	const __be32 *bitmap;
 	u32 flow;
@@ -25,9 +32,8 @@ struct ltp_ack_fields {
 	u32 delay_us;
 	u32 base;
 	u32 first;
-	u32 rwnd;
 	u32 ceiling;
-	u32 flow_limit;
+	struct ltp_window_fields window;
 	u16 words;
 };
 
@@ -85,8 +91,7 @@ struct ltp_packet {
 		};
 		struct {
 			u32 token;
-			u32 rwnd;
-			u32 flow_limit;
+			struct ltp_window_fields window;
 		} ping;
 		u32 flow;
 		u32 peer_tag;

@@ -13,6 +13,7 @@
 #include "ipv4.h"
 #include "output.h"
 #include "port.h"
+#include "report.h"
 #include "socket.h"
 
 static struct percpu_counter ltp_sockets;
@@ -591,7 +592,7 @@ static int ltp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len,
 	long timeo;
 
 	if (flags & MSG_ERRQUEUE)
-		return -EAGAIN; /* the reports of sent flows: none yet */
+		return ltp_report_read(sk, msg, len);
 	if (flags & MSG_OOB)
 		return -EOPNOTSUPP;
 	lock_sock(sk);

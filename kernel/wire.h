@@ -134,9 +134,11 @@ struct ltp_data {
  * @delay_us: microseconds since that packet arrived
  * @base: every segment below this index has arrived
  * @first: index of the first segment in @bitmap, a multiple of 32
- * @rwnd: bytes the receiver can take beyond @acked_pn
+ * @rwnd: bytes that may be in flight of the flow that is read next
+ * @rwnd_later: bytes that may be in flight of the flows behind that one
  * @ceiling: rate ceiling, 1024 bytes a second; 0: none
- * @flow_limit: flows with an id before this one may be opened
+ * @flow_limit: flows with an id before this one may be opened; the flow that
+ *	is read next has the id that is max_flows lower
  * @words: number of 32-bit words in @bitmap, at most LTP_ACK_WORDS
  * @reserved: 0
  * @bitmap: bit i % 32 (from the least significant) of word i / 32 is set if
@@ -149,6 +151,7 @@ struct ltp_ack {
 	__be32 base;
 	__be32 first;
 	__be32 rwnd;
+	__be32 rwnd_later;
 	__be32 ceiling;
 	__be32 flow_limit;
 	__be16 words;
@@ -215,12 +218,14 @@ struct ltp_reset {
 /**
  * struct ltp_ping - PING and PONG; PING may be padded to probe the path
  * @token: PONG repeats it; 0 in a PONG nobody asked for (window update)
- * @rwnd: bytes the sender of this packet can take
+ * @rwnd: as in ACK
+ * @rwnd_later: as in ACK
  * @flow_limit: flows with an id before this one may be opened
  */
 struct ltp_ping {
 	__be32 token;
 	__be32 rwnd;
+	__be32 rwnd_later;
 	__be32 flow_limit;
 };
 
