@@ -63,8 +63,8 @@ def draw(result: dict[str, Any], path: str) -> None:
     axes.set_xlim(left=0)
     axes.set_xlabel("seconds of training")
     axes.set_ylabel("test accuracy")
-    axes.set_title(f"{result['workers']} workers, one parameter server: "
-                   f"{link['rate_mbit']} Mbit/s, {link['delay_ms']:g} ms one way, {100 * link['loss']:g} % packet loss",
+    axes.set_title(f"{result['workers']} workers, one parameter server: {link['rate_mbit']} Mbit/s,"
+                   f" {link['delay_ms']:g} ms one way, {100 * link['loss']:g} % packet loss",
                    fontsize=11)
     axes.grid(alpha=0.3)
     axes.legend(loc="lower right")
