@@ -5,6 +5,8 @@
 #include "assoc.h"
 #include "flow_rx.h"
 #include "flow_tx.h"
+#include "recovery.h"
+#include "sched.h"
 #include "group.h"
 #include "handshake.h"
 #include "output.h"

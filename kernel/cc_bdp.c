@@ -61,6 +61,9 @@
 #define BDP_YIELD_ROUNDS	16
 #define BDP_QUEUE_ROUNDS	64
 
+/* A busy time of so many rounds gives a mean to begin the next one with. */
+#define BDP_SHARE_ROUNDS	32
+
 /* Shares of loss, in units of 1 / BDP_LOSS_UNIT. */
 #define BDP_LOSS_UNIT		1024
 #define BDP_LOSS_EXCESS		128	/* 1/8 over the floor */
@@ -97,6 +100,10 @@ enum bdp_step {
  * @round_rate: largest delivery rate in this round
  * @round_end: the round ends with a packet sent when this was delivered
  * @phase_at_ns: start of the phase, or of the step in STEADY
+ * @delivered: bytes acknowledged on this association
+ * @acked_ns: when the newest of them were
+ * @busy_delivered: value of @delivered at the end of the last idle time
+ * @busy_at_ns: when that was, 0: nothing was acknowledged yet
  * @acked: bytes acknowledged in this epoch of loss
  * @lost: bytes lost in it
  * @rtts: number of RTTs in this round
@@ -104,6 +111,7 @@ enum bdp_step {
  * @ce_acks: how many of them carried a mark of ECN
  * @rate_round: value of @rounds at the newest entry of @rate
  * @rounds: round trips so far
+ * @busy_round: value of @rounds at the end of the last idle time
  * @floor: smallest share of loss in this window of epochs
  * @old_floor: and in the window before
  * @epochs: epochs of loss in this window
@@ -117,6 +125,7 @@ enum bdp_step {
  * @idled: nothing was acknowledged since an idle time
  * @renew_rtprop: the next RTT replaces @rtprop_ns
  * @round_limited: this round, the application had nothing to send
+ * @busy_limited: nor at some time since the last idle time
  */
 struct bdp {
 	u64 rate[BDP_RATE_ROUNDS];
@@ -129,6 +138,10 @@ struct bdp {
 	u64 round_rate;
 	u64 round_end;
 	u64 phase_at_ns;
+	u64 delivered;
+	u64 acked_ns;
+	u64 busy_delivered;
+	u64 busy_at_ns;
 	u32 acked;
 	u32 lost;
 	u32 rtts;
@@ -136,6 +149,7 @@ struct bdp {
 	u32 ce_acks;
 	u32 rate_round;
 	u32 rounds;
+	u32 busy_round;
 	u16 floor;
 	u16 old_floor;
 	u8 epochs;
@@ -149,6 +163,7 @@ struct bdp {
 	u8 idled:1;
 	u8 renew_rtprop:1;
 	u8 round_limited:1;
+	u8 busy_limited:1;
 };
 
 static struct bdp *bdp_priv(struct ltp_cc *cc)
@@ -483,7 +498,14 @@ static void bdp_on_ack(struct ltp_cc *cc, const struct ltp_cc_sample *s)
 	b->acks++;
 	b->ce_acks += s->ce;
 	b->round_limited |= s->app_limited;
+	b->busy_limited |= s->app_limited;
 	b->idled = 0;
+	if (s->acked) {
+		if (!b->busy_at_ns)
+			b->busy_at_ns = s->now_ns - s->rtt_ns;
+		b->delivered = s->delivered;
+		b->acked_ns = s->now_ns;
+	}
 
 	if (s->prior_delivered >= b->round_end && s->interval_ns) {
 		bdp_end_round(cc, b, s->now_ns);
@@ -516,6 +538,22 @@ static void bdp_on_loss(struct ltp_cc *cc, u64 now_ns)
 	cc->pacing_rate = bdp_rate(cc, b);
 }
 
+/*
+ * At the end of a busy time: what we had of the bottleneck is less than the
+ * best round shows, when others came and went. If all begin the next time with
+ * their best, that is a multiple of the bottleneck.
+ */
+static void bdp_take_share(struct bdp *b)
+{
+	u64 bytes = b->delivered - b->busy_delivered;
+	u64 took = b->acked_ns - b->busy_at_ns;
+
+	if (b->phase == BDP_STARTUP || b->busy_limited || !took ||
+	    b->rounds - b->busy_round < BDP_SHARE_ROUNDS)
+		return;
+	bdp_limit_btlbw(b, mul_u64_u64_div_u64(bytes, NSEC_PER_SEC, took));
+}
+
 static void bdp_on_idle(struct ltp_cc *cc, u64 now_ns, u64 idle_ns)
 {
 	struct bdp *b = bdp_priv(cc);
@@ -523,6 +561,11 @@ static void bdp_on_idle(struct ltp_cc *cc, u64 now_ns, u64 idle_ns)
 	/* An ACK that emptied the pipe a moment ago: not idle. */
 	if (idle_ns < 2 * b->rtprop_ns)
 		return;
+	bdp_take_share(b);
+	b->busy_delivered = b->delivered;
+	b->busy_at_ns = now_ns;
+	b->busy_round = b->rounds;
+	b->busy_limited = 0;
 	b->idled = 1;
 	b->queue_rounds = 0;
 	/* The queue is empty of ours: a good time to look at RTprop again. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Flows at their receiver: segments in any order, the ACKs for them, Early
- * Close and the CLOSE that follows it, and the reader's buffer.
+ * Close and the CLOSE that follows it.
  */
 #include <linux/slab.h>
 
@@ -9,20 +9,11 @@
 #include "flow_rx.h"
 #include "group.h"
 #include "output.h"
+#include "reader.h"
 #include "timer.h"
 
 /* Parts of CLOSE that are sent at once and then waited for. */
 #define LTP_CLOSE_BURST		32
-
-/* A reader is woken for this much, if the flow has not ended. */
-#define LTP_WAKE_BYTES		(256 << 10)
-
-/* While a segment waits in ltp_flow_rx.queue. */
-struct ltp_rx_cb {
-	u32 seg;
-};
-
-#define LTP_RX_CB(skb)	((struct ltp_rx_cb *)(skb)->cb)
 
 static struct kmem_cache *ltp_flow_rx_cache;
 
@@ -82,7 +73,13 @@ static void ltp_flow_rx_timer_at(struct ltp_flow_rx *flow, u64 when)
 	ltp_timer_start(&flow->close, when);
 }
 
-static void ltp_flow_rx_drop_queue(struct ltp_flow_rx *flow)
+/**
+ * ltp_flow_rx_drop_queue() - free the segments nobody will read
+ * @flow: their flow
+ *
+ * Context: socket locked.
+ */
+void ltp_flow_rx_drop_queue(struct ltp_flow_rx *flow)
 {
 	__skb_queue_purge(&flow->queue);
 	flow->queued = 0;
@@ -286,7 +283,14 @@ static const u16 ltp_rx_end_mib[__LTP_CLOSE_REASONS] = {
 	[LTP_GAVE_UP]	= LTP_MIB_CLOSED_GAVE_UP,
 };
 
-static bool ltp_rx_is_next(const struct sock *sk,
+/**
+ * ltp_rx_is_next() - is this what the next recvmsg() is about?
+ * @sk: socket
+ * @flow: a flow
+ *
+ * Context: socket locked.
+ */
+bool ltp_rx_is_next(const struct sock *sk,
 			   const struct ltp_flow_rx *flow)
 {
 	const struct ltp_sock *lp = ltp_sk(sk);
@@ -661,8 +665,15 @@ int ltp_rx_giveup(struct sock *sk, const struct ltp_packet *p, u64 now)
 	return 0;
 }
 
-/* A flow is forgotten when it was read, its sender knows, and all before. */
-static void ltp_rx_tidy(struct sock *sk)
+/**
+ * ltp_rx_tidy() - forget flows that were read and whose senders know
+ * @sk: socket
+ *
+ * In order: one that is not read keeps those behind it.
+ *
+ * Context: socket locked.
+ */
+void ltp_rx_tidy(struct sock *sk)
 {
 	struct ltp_rx *rx = &ltp_sk(sk)->rx;
 	struct ltp_flow_rx *flow, *next;
@@ -772,166 +783,4 @@ void ltp_rx_timers_missed(struct sock *sk)
 	ltp_rx_ack_due(sk, ltp_now());
 	list_for_each_entry_safe(flow, next, &ltp_sk(sk)->rx.flows, node)
 		ltp_flow_rx_close_due(&flow->close);
-}
-
-/* ---- to the program ---- */
-
-/**
- * ltp_rx_pick() - the flow that the next recvmsg() is about
- * @sk: socket
- *
- * Context: socket locked.
- * Return: the flow, or NULL if nothing of it came yet
- */
-struct ltp_flow_rx *ltp_rx_pick(struct sock *sk)
-{
-	struct ltp_flow_rx *flow;
-
-	list_for_each_entry(flow, &ltp_sk(sk)->rx.flows, node)
-		if (ltp_rx_is_next(sk, flow))
-			return flow;
-	return NULL;
-}
-
-/**
- * ltp_rx_worth_placing() - is there enough to wake a reader for?
- * @sk: socket
- * @flow: a flow that has not ended
- *
- * Context: socket locked.
- */
-bool ltp_rx_worth_placing(const struct sock *sk,
-			  const struct ltp_flow_rx *flow)
-{
-	return flow->queued >= min(READ_ONCE(sk->sk_rcvbuf) / 8,
-				   LTP_WAKE_BYTES);
-}
-
-/**
- * ltp_rx_readable() - would recvmsg() make progress?
- * @sk: socket
- *
- * Context: socket locked.
- */
-bool ltp_rx_readable(const struct sock *sk)
-{
-	const struct ltp_flow_rx *flow = ltp_rx_pick((struct sock *)sk);
-
-	return flow && (flow->reason != LTP_OPEN ||
-			ltp_rx_worth_placing(sk, flow));
-}
-
-static int ltp_rx_place_skb(const struct ltp_flow_rx *flow,
-			    const struct sk_buff *skb,
-			    const struct iov_iter *to)
-{
-	u64 at = (u64)LTP_RX_CB(skb)->seg * flow->seg_size;
-	struct iov_iter it = *to;
-
-	if (at >= iov_iter_count(&it))
-		return 0; /* the reader's buffer is too small */
-	iov_iter_advance(&it, at);
-	return skb_copy_datagram_iter(skb, 0, &it,
-				      min_t(size_t, skb->len,
-					    iov_iter_count(&it)));
-}
-
-/**
- * ltp_rx_place() - copy the segments that came to their places
- * @sk: socket
- * @flow: their flow
- * @to: the reader's buffer, from its beginning
- * @peek: leave them in the queue
- *
- * Context: socket owned, may sleep.
- * Return: 0 or -EFAULT; the segment that could not be placed is kept
- */
-int ltp_rx_place(struct sock *sk, struct ltp_flow_rx *flow,
-		 const struct iov_iter *to, bool peek)
-{
-	struct sk_buff *skb;
-	u32 bytes = 0;
-
-	if (peek) {
-		skb_queue_walk(&flow->queue, skb)
-			if (ltp_rx_place_skb(flow, skb, to))
-				return -EFAULT;
-		return 0;
-	}
-	while ((skb = skb_peek(&flow->queue))) {
-		if (ltp_rx_place_skb(flow, skb, to))
-			return -EFAULT;
-		flow->placed = true;
-		__skb_unlink(skb, &flow->queue);
-		flow->queued -= skb->truesize;
-		bytes += skb->truesize;
-		consume_skb(skb);
-		/* Packets that wait for us are ACKs their sender waits for. */
-		if (bytes >= LTP_WAKE_BYTES) {
-			bytes = 0;
-			sk_flush_backlog(sk);
-		}
-	}
-	return 0;
-}
-
-/**
- * ltp_rx_fill_holes() - bubble filling: zeros where nothing arrived
- * @flow: a flow that has ended
- * @to: the reader's buffer, from its beginning
- *
- * Context: socket owned, may sleep.
- * Return: 0 or -EFAULT
- */
-int ltp_rx_fill_holes(const struct ltp_flow_rx *flow,
-		      const struct iov_iter *to)
-{
-	u32 hole = 0, end;
-
-	while ((hole = ltp_ackmap_next_hole(&flow->map, hole)) <
-	       flow->map.segs) {
-		u64 at = (u64)hole * flow->seg_size, len;
-		struct iov_iter it = *to;
-
-		end = ltp_ackmap_hole_end(&flow->map, hole);
-		len = min_t(u64, (u64)end * flow->seg_size, flow->len) - at;
-		if (at >= iov_iter_count(&it))
-			return 0;
-		iov_iter_advance(&it, at);
-		len = min_t(u64, len, iov_iter_count(&it));
-		if (iov_iter_zero(len, &it) != len)
-			return -EFAULT;
-		hole = end;
-	}
-	return 0;
-}
-
-/**
- * ltp_rx_done() - the reader has had a flow
- * @sk: socket
- * @flow: the flow, it may be gone afterwards
- *
- * Context: socket owned.
- */
-void ltp_rx_done(struct sock *sk, struct ltp_flow_rx *flow)
-{
-	ltp_flow_rx_drop_queue(flow);
-	flow->read = true;
-	ltp_sk(sk)->has_rcvtag = 0;
-	ltp_rx_tidy(sk);
-}
-
-/**
- * ltp_rx_unread() - bytes that recvmsg() could return now
- * @sk: socket
- *
- * Context: socket locked.
- * Return: length of the next message, if it has ended
- */
-u32 ltp_rx_unread(const struct sock *sk)
-{
-	const struct ltp_flow_rx *flow = ltp_rx_pick((struct sock *)sk);
-
-	return flow && flow->reason != LTP_OPEN ?
-		       min_t(u32, flow->len, INT_MAX) : 0;
 }

@@ -5,6 +5,13 @@
 
 #include "packet.h"
 
+/* While a segment waits in ltp_flow_rx.queue. */
+struct ltp_rx_cb {
+	u32 seg;
+};
+
+#define LTP_RX_CB(skb)	((struct ltp_rx_cb *)(skb)->cb)
+
 int ltp_rx_init(void);
 void ltp_rx_exit(void);
 void ltp_rx_setup(struct sock *sk);
@@ -25,15 +32,8 @@ u32 ltp_rx_window(const struct sock *sk, bool later);
 u32 ltp_rx_advertise(struct sock *sk);
 void ltp_rx_update(struct sock *sk);
 
-struct ltp_flow_rx *ltp_rx_pick(struct sock *sk);
-bool ltp_rx_readable(const struct sock *sk);
-bool ltp_rx_worth_placing(const struct sock *sk,
-			  const struct ltp_flow_rx *flow);
-int ltp_rx_place(struct sock *sk, struct ltp_flow_rx *flow,
-		 const struct iov_iter *to, bool peek);
-int ltp_rx_fill_holes(const struct ltp_flow_rx *flow,
-		      const struct iov_iter *to);
-void ltp_rx_done(struct sock *sk, struct ltp_flow_rx *flow);
-u32 ltp_rx_unread(const struct sock *sk);
+bool ltp_rx_is_next(const struct sock *sk, const struct ltp_flow_rx *flow);
+void ltp_flow_rx_drop_queue(struct ltp_flow_rx *flow);
+void ltp_rx_tidy(struct sock *sk);
 
 #endif /* _LTP_FLOW_RX_H */

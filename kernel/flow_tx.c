@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flows at their sender: messages cut into segments, the three queues, what is
- * in flight, what ACK and CLOSE say of it, and what is sent again.
+ * Flows at their sender: messages cut into segments, and how a flow ends: all
+ * acknowledged, closed by its receiver, or given up.
  */
 #include <linux/slab.h>
 
@@ -9,6 +9,7 @@
 #include "flow_tx.h"
 #include "output.h"
 #include "report.h"
+#include "sched.h"
 #include "timer.h"
 
 /* Payloads beyond this are kept in page fragments. */
@@ -93,7 +94,16 @@ static int ltp_seg_mem(const struct ltp_seg *seg)
 	return seg->skb->truesize + sizeof(*seg);
 }
 
-static void ltp_seg_free(struct sock *sk, struct ltp_seg *seg)
+/**
+ * ltp_seg_free() - forget a segment
+ * @sk: socket
+ * @seg: the segment, on a list and in its flow
+ *
+ * ltp_tx.flight is the caller's.
+ *
+ * Context: socket locked.
+ */
+void ltp_seg_free(struct sock *sk, struct ltp_seg *seg)
 {
 	list_del(&seg->link);
 	rb_erase(&seg->node, &seg->flow->segs);
@@ -137,7 +147,15 @@ static void ltp_flow_tx_unlink(struct sock *sk, struct ltp_flow_tx *flow)
 		ltp_flow_tx_put(flow);
 }
 
-static void ltp_flow_tx_end(struct sock *sk, struct ltp_flow_tx *flow,
+/**
+ * ltp_flow_tx_end() - a flow has ended
+ * @sk: socket
+ * @flow: the flow, its map as the receiver has it; gone afterwards
+ * @reason: why
+ *
+ * Context: socket locked.
+ */
+void ltp_flow_tx_end(struct sock *sk, struct ltp_flow_tx *flow,
 			    enum ltp_close_reason reason)
 {
 	flow->reason = reason;
@@ -307,7 +325,15 @@ static void ltp_tx_insert(struct ltp_flow_tx *flow, struct ltp_seg *seg)
 	rb_insert_color(&seg->node, &flow->segs);
 }
 
-static struct ltp_seg *ltp_tx_find_seg(struct ltp_flow_tx *flow, u32 index)
+/**
+ * ltp_tx_find_seg() - a segment by its index
+ * @flow: its flow
+ * @index: its index
+ *
+ * Context: socket locked.
+ * Return: the segment, NULL if it was acknowledged or is not copied yet
+ */
+struct ltp_seg *ltp_tx_find_seg(struct ltp_flow_tx *flow, u32 index)
 {
 	struct rb_node *node = flow->segs.rb_node;
 
@@ -319,12 +345,6 @@ static struct ltp_seg *ltp_tx_find_seg(struct ltp_flow_tx *flow, u32 index)
 		node = index < seg->index ? node->rb_left : node->rb_right;
 	}
 	return NULL;
-}
-
-/* No more of it is wanted: ended, given up, or the receiver has closed it. */
-static bool ltp_flow_tx_over(const struct ltp_flow_tx *flow)
-{
-	return flow->reason || flow->gave_up || flow->close_parts;
 }
 
 /**
@@ -416,157 +436,17 @@ u32 ltp_tx_unacked(const struct sock *sk)
 	return min_t(u64, bytes, INT_MAX);
 }
 
-/* ---- to the network ---- */
-
-static struct ltp_seg *ltp_tx_first(const struct ltp_tx *tx, int queue)
-{
-	return list_first_entry_or_null(&tx->queue[queue], struct ltp_seg,
-					link);
-}
-
-static struct ltp_seg *ltp_tx_next(const struct ltp_tx *tx)
-{
-	struct ltp_seg *critical = ltp_tx_first(tx, LTP_Q_CRITICAL);
-	struct ltp_seg *fresh = ltp_tx_first(tx, LTP_Q_FRESH);
-	struct ltp_seg *again = ltp_tx_first(tx, LTP_Q_AGAIN);
-
-	if (critical)
-		return critical;
-	/*
-	 * A flow's bubbles are filled when all of it was sent once. Messages
-	 * that wait behind it wait for that too: their clocks have not begun,
-	 * its clock runs.
-	 */
-	if (fresh && again && ltp_before(again->flow->id, fresh->flow->id))
-		return again;
-	return fresh ?: again;
-}
-
-static u64 ltp_tx_rate(const struct ltp_tx *tx)
-{
-	if (!tx->ceiling || !tx->cc.pacing_rate)
-		return tx->cc.pacing_rate ?: tx->ceiling;
-	return min(tx->cc.pacing_rate, tx->ceiling);
-}
-
-/* Mark a segment as sent now: a number, and what its ACK will be judged by. */
-static void ltp_tx_stamp(struct sock *sk, struct ltp_seg *seg, u64 now)
-{
-	struct ltp_tx *tx = &ltp_sk(sk)->tx;
-
-	if (!tx->flight) {
-		tx->first_sent_ns = now;
-		tx->delivered_ns = now;
-	}
-	if (!seg->sends) {
-		seg->flow->unsent--;
-	} else {
-		tx->retransmitted++;
-		ltp_mib_inc(sock_net(sk), LTP_MIB_RETRANSMITTED);
-	}
-	if (seg->state != LTP_SEG_IN_FLIGHT)
-		tx->flight += seg->len;
-	if (seg->sends < U8_MAX)
-		seg->sends++;
-	seg->state = LTP_SEG_IN_FLIGHT;
-	seg->pn = tx->pn++;
-	seg->delivered = tx->delivered;
-	seg->delivered_ns = tx->delivered_ns;
-	seg->first_sent_ns = tx->first_sent_ns;
-	seg->app_limited = tx->app_limited;
-	tx->sent++;
-	tx->last_sent_ns = now;
-	ltp_pacing_sent(&tx->pacing, ltp_tx_rate(tx), seg->len, now);
-}
-
-static bool ltp_tx_fits(const struct ltp_tx *tx, const struct ltp_seg *seg)
-{
-	u32 window = seg->flow->id == tx->next_read ? tx->window :
-						      tx->window_later;
-
-	if (!tx->flight)
-		return window;
-	return tx->flight + seg->len <= min(tx->cc.cwnd, window);
-}
-
-/*
- * The segment to send next, NULL if there is none or it does not fit. What the
- * reader needs next must not wait behind what it has no room for: it would
- * never make room.
- */
-static struct ltp_seg *ltp_tx_pick(const struct ltp_tx *tx)
-{
-	struct ltp_seg *seg = ltp_tx_next(tx);
-	int i;
-
-	if (!seg || ltp_tx_fits(tx, seg))
-		return seg;
-	if (seg->flow->id == tx->next_read || tx->window <= tx->window_later)
-		return NULL;
-	for (i = 0; i < LTP_QUEUES; i++)
-		list_for_each_entry(seg, &tx->queue[i], link)
-			if (seg->flow->id == tx->next_read)
-				return ltp_tx_fits(tx, seg) ? seg : NULL;
-	return NULL;
-}
-
-/* Gather the segments that may leave now, up to LTP_TRAIN of them. */
-static int ltp_tx_train(struct sock *sk, struct list_head *train, u64 now)
-{
-	struct ltp_sock *lp = ltp_sk(sk);
-	struct ltp_tx *tx = &lp->tx;
-	struct ltp_seg *seg;
-	u64 delay;
-	int n;
-
-	for (n = 0; n < LTP_TRAIN; n++) {
-		seg = ltp_tx_pick(tx);
-		if (!seg) {
-			/* Not congestion control is what holds it back. */
-			if (tx->flight < tx->cc.cwnd)
-				tx->app_limited = tx->delivered + tx->flight ?:
-						  1;
-			break;
-		}
-		if (!tx->flight && tx->last_sent_ns && tx->cc.ops->on_idle)
-			tx->cc.ops->on_idle(&tx->cc, now,
-					    now - tx->last_sent_ns);
-		delay = ltp_pacing_delay(&tx->pacing, now);
-		if (delay) {
-			ltp_timer_start(&lp->pace, now + delay);
-			break;
-		}
-		ltp_tx_stamp(sk, seg, now);
-		list_move_tail(&seg->link, train);
-	}
-	return n;
-}
+/* ---- the end of a flow ---- */
 
 /**
- * ltp_tx_push() - send what windows and pacing allow
- * @sk: socket
+ * ltp_tx_find() - an open flow by its id
+ * @tx: sending half
+ * @id: flow id
  *
  * Context: socket locked.
+ * Return: the flow or NULL
  */
-void ltp_tx_push(struct sock *sk)
-{
-	LIST_HEAD(train);
-	u64 now;
-
-	if (!ltp_assoc_is_open(ltp_sk(sk)))
-		return;
-	do {
-		now = ltp_now();
-		if (!ltp_tx_train(sk, &train, now))
-			break;
-		ltp_output_train(sk, &train, now);
-	} while (true);
-	ltp_assoc_rearm(sk, now);
-}
-
-/* ---- from the network ---- */
-
-static struct ltp_flow_tx *ltp_tx_find(struct ltp_tx *tx, u32 id)
+struct ltp_flow_tx *ltp_tx_find(struct ltp_tx *tx, u32 id)
 {
 	struct ltp_flow_tx *flow;
 
@@ -574,194 +454,6 @@ static struct ltp_flow_tx *ltp_tx_find(struct ltp_tx *tx, u32 id)
 		if (flow->id == id)
 			return flow;
 	return NULL;
-}
-
-/* An older packet that comes late knows nothing of the window now. */
-static void ltp_tx_new_window(struct ltp_tx *tx, u32 pn,
-			      const struct ltp_window_fields *w)
-{
-	if (!ltp_after(pn, tx->window_pn))
-		return;
-	tx->window_pn = pn;
-	tx->window = w->rwnd;
-	tx->window_later = w->rwnd_later;
-	if (ltp_after(w->flow_limit, tx->flow_limit) &&
-	    w->flow_limit - tx->next_flow <= tx->max_flows) {
-		tx->flow_limit = w->flow_limit;
-		tx->next_read = w->flow_limit - tx->max_flows;
-	}
-}
-
-/**
- * ltp_tx_window() - the peer said what it can take
- * @sk: socket
- * @pn: number of the packet that said so
- * @w: what it said
- *
- * Context: socket locked.
- */
-void ltp_tx_window(struct sock *sk, u32 pn, const struct ltp_window_fields *w)
-{
-	ltp_tx_new_window(&ltp_sk(sk)->tx, pn, w);
-	ltp_tx_push(sk);
-	sk->sk_write_space(sk);
-}
-
-static void ltp_tx_lose(struct sock *sk, struct ltp_seg *seg)
-{
-	struct ltp_tx *tx = &ltp_sk(sk)->tx;
-
-	tx->flight -= seg->len;
-	tx->lost++;
-	seg->state = LTP_SEG_LOST;
-	list_move_tail(&seg->link, &tx->queue[seg->critical ? LTP_Q_CRITICAL :
-							      LTP_Q_AGAIN]);
-	ltp_mib_inc(sock_net(sk), LTP_MIB_LOSS_VERDICTS);
-}
-
-/* Judge what was sent before the newest packet that arrived. */
-static u32 ltp_tx_detect(struct sock *sk, u64 now)
-{
-	struct ltp_tx *tx = &ltp_sk(sk)->tx;
-	struct ltp_seg *seg, *next;
-	u32 lost = 0;
-	u64 when;
-
-	tx->loss_at = U64_MAX;
-	list_for_each_entry_safe(seg, next, &tx->in_flight, link) {
-		if (!ltp_loss_verdict(&tx->loss, seg->pn, seg->sent_ns, now,
-				      &when)) {
-			/* Those behind it were sent later. */
-			tx->loss_at = when;
-			break;
-		}
-		lost += seg->len;
-		ltp_tx_lose(sk, seg);
-	}
-	return lost;
-}
-
-/* One segment has arrived; @s learns the newest that is unambiguous. */
-static void ltp_tx_acked_seg(struct sock *sk, struct ltp_seg *seg,
-			     const struct ltp_ack_fields *a,
-			     struct ltp_cc_sample *s, u64 *newest_ns)
-{
-	struct ltp_tx *tx = &ltp_sk(sk)->tx;
-	u64 age = s->now_ns - seg->sent_ns;
-	bool sure = seg->sends == 1 || seg->pn == a->acked_pn;
-
-	if (seg->state == LTP_SEG_IN_FLIGHT)
-		tx->flight -= seg->len;
-	/* Found lost, or sent again, but it was the first one that arrived. */
-	if (seg->state == LTP_SEG_LOST ||
-	    (!sure && age < tx->loss.min_rtt_ns)) {
-		ltp_loss_spurious(&tx->loss);
-		ltp_mib_inc(sock_net(sk), LTP_MIB_SPURIOUS);
-	}
-	if (sure) {
-		ltp_loss_arrived(&tx->loss, seg->pn, seg->sent_ns);
-		if (seg->sent_ns >= *newest_ns) {
-			*newest_ns = seg->sent_ns;
-			s->prior_delivered = seg->delivered;
-			s->interval_ns =
-				max(seg->sent_ns - seg->first_sent_ns,
-				    s->now_ns - seg->delivered_ns);
-			s->app_limited = seg->app_limited;
-			tx->first_sent_ns = seg->sent_ns;
-		}
-	}
-	if (seg->pn == a->acked_pn) {
-		u64 delay = a->delay_us * (u64)NSEC_PER_USEC;
-
-		ltp_loss_rtt(&tx->loss, age, delay);
-		s->rtt_ns = age > delay ? age - delay : age;
-	}
-	tx->delivered += seg->len;
-	tx->delivered_ns = s->now_ns;
-	s->acked += seg->len;
-	ltp_ackmap_set(&seg->flow->map, seg->index);
-	ltp_seg_free(sk, seg);
-}
-
-/* Returns 0, or a drop reason when the ACK speaks of what was never sent. */
-static int ltp_tx_take_in(struct sock *sk, struct ltp_flow_tx *flow,
-			  const struct ltp_ack_fields *a,
-			  struct ltp_cc_sample *s)
-{
-	u64 newest_ns = 0;
-	u32 i = 0;
-
-	for (;;) {
-		struct ltp_seg *seg;
-
-		i = ltp_ackmap_next_new(&flow->map, i, a->base, a->first,
-					a->bitmap, a->words);
-		if (i >= flow->map.segs)
-			return 0;
-		seg = ltp_tx_find_seg(flow, i);
-		if (!seg || !seg->sends)
-			return LTP_MIB_DROP_ACK_INVALID;
-		ltp_tx_acked_seg(sk, seg, a, s, &newest_ns);
-	}
-}
-
-/**
- * ltp_tx_ack() - an ACK came
- * @sk: socket
- * @p: the packet
- * @now: the time
- *
- * Context: socket locked.
- * Return: 0 or a drop reason
- */
-int ltp_tx_ack(struct sock *sk, const struct ltp_packet *p, u64 now)
-{
-	const struct ltp_ack_fields *a = &p->ack;
-	struct ltp_tx *tx = &ltp_sk(sk)->tx;
-	struct ltp_cc_sample s = { .now_ns = now };
-	struct ltp_flow_tx *flow;
-	int drop = 0;
-
-	if (!ltp_before(a->acked_pn, tx->pn))
-		return LTP_MIB_DROP_ACK_INVALID;
-	flow = ltp_tx_find(tx, a->flow);
-	if (flow && (a->base > flow->map.segs ||
-		     (a->words && a->first >= flow->map.segs)))
-		return LTP_MIB_DROP_ACK_INVALID;
-	ltp_mib_inc(sock_net(sk), LTP_MIB_IN_ACKS);
-	ltp_tx_new_window(tx, p->pn, &a->window);
-	tx->ceiling = a->ceiling * 1024ULL;
-	if (!flow)
-		/* Ended meanwhile: its last ACK was sent twice. */
-		return ltp_before(a->flow, tx->next_flow) ?
-			       0 : LTP_MIB_DROP_FLOW_UNKNOWN;
-	if (ltp_flow_tx_over(flow)) {
-		/* Given up, but what had been sent was all of it. */
-		if ((p->flags & LTP_F_WHOLE) && !flow->close_parts) {
-			ltp_ackmap_assume(&flow->map);
-			ltp_flow_tx_end(sk, flow, LTP_COMPLETE);
-		}
-		goto out;
-	}
-	drop = ltp_tx_take_in(sk, flow, a, &s);
-	if (ltp_ackmap_whole(&flow->map))
-		ltp_flow_tx_end(sk, flow, LTP_COMPLETE);
-	if (s.acked) {
-		ltp_loss_acked(&tx->loss);
-		if (tx->app_limited && tx->delivered > tx->app_limited)
-			tx->app_limited = 0;
-	}
-	s.lost = ltp_tx_detect(sk, now);
-	if (s.acked || s.lost) {
-		s.delivered = tx->delivered;
-		s.in_flight = tx->flight;
-		tx->cc.ops->on_ack(&tx->cc, &s);
-	}
-out:
-	ltp_tx_push(sk);
-	sk->sk_write_space(sk);
-	ltp_assoc_fin(sk);
-	return drop;
 }
 
 static void ltp_tx_answer_close(struct sock *sk,
@@ -845,71 +537,6 @@ int ltp_tx_close(struct sock *sk, const struct ltp_close_fields *c, u64 now)
 	return 0;
 }
 
-/* ---- timers ---- */
-
-/**
- * ltp_tx_due() - when ltp_tx_retry() has something to do
- * @sk: socket with segments in flight
- *
- * Context: socket locked.
- */
-u64 ltp_tx_due(struct sock *sk)
-{
-	struct ltp_tx *tx = &ltp_sk(sk)->tx;
-
-	return min(tx->loss_at, tx->last_sent_ns +
-		   ltp_loss_pto(&tx->loss, LTP_ACK_DELAY_NS));
-}
-
-/* Ask with the segment sent last: the answer tells of all sent before. */
-static void ltp_tx_probe(struct sock *sk, u64 now)
-{
-	struct ltp_tx *tx = &ltp_sk(sk)->tx;
-	struct ltp_seg *seg = list_last_entry(&tx->in_flight, struct ltp_seg,
-					      link);
-	LIST_HEAD(train);
-
-	tx->probes++;
-	ltp_mib_inc(sock_net(sk), LTP_MIB_TAIL_PROBES);
-	seg->ack_now = 1;
-	ltp_tx_stamp(sk, seg, now);
-	list_move_tail(&seg->link, &train);
-	ltp_output_train(sk, &train, now);
-	seg->ack_now = 0;
-}
-
-/**
- * ltp_tx_retry() - ltp_tx_due() has come: a loss verdict, or a tail probe
- * @sk: socket with segments in flight
- * @now: the time
- *
- * Context: socket locked.
- */
-void ltp_tx_retry(struct sock *sk, u64 now)
-{
-	struct ltp_sock *lp = ltp_sk(sk);
-	struct ltp_tx *tx = &lp->tx;
-
-	if (tx->loss_at <= now) {
-		struct ltp_cc_sample s = {
-			.now_ns = now,
-			.lost = ltp_tx_detect(sk, now),
-			.in_flight = tx->flight,
-			.delivered = tx->delivered,
-		};
-
-		tx->cc.ops->on_ack(&tx->cc, &s);
-		ltp_tx_push(sk);
-		return;
-	}
-	if (!lp->asked_ns)
-		lp->asked_ns = now;
-	ltp_loss_probed(&tx->loss);
-	if (tx->loss.backoff >= 2)
-		tx->cc.ops->on_loss(&tx->cc, now);
-	ltp_tx_probe(sk, now);
-}
-
 static void ltp_tx_send_giveup(struct sock *sk, struct ltp_flow_tx *flow)
 {
 	struct ltp_data data = {
@@ -964,23 +591,4 @@ void ltp_tx_timers_missed(struct sock *sk)
 	list_for_each_entry_safe(flow, next, &tx->flows, node)
 		ltp_flow_tx_giveup_due(&flow->giveup);
 	ltp_tx_push(sk);
-}
-
-/**
- * ltp_tx_blocked() - does something wait that is not in flight?
- * @lp: socket
- *
- * Context: socket locked.
- * Return: whether the peer must be asked for its window or an answer
- */
-bool ltp_tx_blocked(const struct ltp_sock *lp)
-{
-	const struct ltp_flow_tx *flow;
-
-	if (ltp_tx_next(&lp->tx))
-		return true;
-	list_for_each_entry(flow, &lp->tx.flows, node)
-		if (flow->gave_up)
-			return true;
-	return false;
 }

@@ -8,6 +8,8 @@
 #include "assoc.h"
 #include "flow_rx.h"
 #include "flow_tx.h"
+#include "recovery.h"
+#include "sched.h"
 #include "handshake.h"
 #include "input.h"
 #include "output.h"

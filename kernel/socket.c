@@ -13,7 +13,9 @@
 #include "ipv4.h"
 #include "output.h"
 #include "port.h"
+#include "reader.h"
 #include "report.h"
+#include "sched.h"
 #include "socket.h"
 
 static struct percpu_counter ltp_sockets;

@@ -5,6 +5,7 @@
 #include "assoc.h"
 #include "flow_rx.h"
 #include "info.h"
+#include "reader.h"
 #include "socket.h"
 
 static int ltp_get_int(sockptr_t val, unsigned int len, int *value)

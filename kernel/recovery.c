@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What became of the segments in flight: what ACKs say, loss verdicts and the
+ * tail probe. The judgements themselves are in loss.c and cc.c.
+ */
+#include "assoc.h"
+#include "flow_tx.h"
+#include "output.h"
+#include "recovery.h"
+#include "sched.h"
+
+static void ltp_tx_lose(struct sock *sk, struct ltp_seg *seg)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+
+	tx->flight -= seg->len;
+	tx->lost++;
+	seg->state = LTP_SEG_LOST;
+	list_move_tail(&seg->link, &tx->queue[seg->critical ? LTP_Q_CRITICAL :
+							      LTP_Q_AGAIN]);
+	ltp_mib_inc(sock_net(sk), LTP_MIB_LOSS_VERDICTS);
+}
+
+/* Judge what was sent before the newest packet that arrived. */
+static u32 ltp_tx_detect(struct sock *sk, u64 now)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	struct ltp_seg *seg, *next;
+	u32 lost = 0;
+	u64 when;
+
+	tx->loss_at = U64_MAX;
+	list_for_each_entry_safe(seg, next, &tx->in_flight, link) {
+		if (!ltp_loss_verdict(&tx->loss, seg->pn, seg->sent_ns, now,
+				      &when)) {
+			/* Those behind it were sent later. */
+			tx->loss_at = when;
+			break;
+		}
+		lost += seg->len;
+		ltp_tx_lose(sk, seg);
+	}
+	return lost;
+}
+
+/* One segment has arrived; @s learns the newest that is unambiguous. */
+static void ltp_tx_acked_seg(struct sock *sk, struct ltp_seg *seg,
+			     const struct ltp_ack_fields *a,
+			     struct ltp_cc_sample *s, u64 *newest_ns)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	u64 age = s->now_ns - seg->sent_ns;
+	bool sure = seg->sends == 1 || seg->pn == a->acked_pn;
+
+	if (seg->state == LTP_SEG_IN_FLIGHT)
+		tx->flight -= seg->len;
+	/* Found lost, or sent again, but it was the first one that arrived. */
+	if (seg->state == LTP_SEG_LOST ||
+	    (!sure && age < tx->loss.min_rtt_ns)) {
+		ltp_loss_spurious(&tx->loss);
+		ltp_mib_inc(sock_net(sk), LTP_MIB_SPURIOUS);
+	}
+	if (sure) {
+		ltp_loss_arrived(&tx->loss, seg->pn, seg->sent_ns);
+		if (seg->sent_ns >= *newest_ns) {
+			*newest_ns = seg->sent_ns;
+			s->prior_delivered = seg->delivered;
+			s->interval_ns =
+				max(seg->sent_ns - seg->first_sent_ns,
+				    s->now_ns - seg->delivered_ns);
+			s->app_limited = seg->app_limited;
+			tx->first_sent_ns = seg->sent_ns;
+		}
+	}
+	if (seg->pn == a->acked_pn) {
+		u64 delay = a->delay_us * (u64)NSEC_PER_USEC;
+
+		ltp_loss_rtt(&tx->loss, age, delay);
+		s->rtt_ns = age > delay ? age - delay : age;
+	}
+	tx->delivered += seg->len;
+	tx->delivered_ns = s->now_ns;
+	s->acked += seg->len;
+	ltp_ackmap_set(&seg->flow->map, seg->index);
+	ltp_seg_free(sk, seg);
+}
+
+/* Returns 0, or a drop reason when the ACK speaks of what was never sent. */
+static int ltp_tx_take_in(struct sock *sk, struct ltp_flow_tx *flow,
+			  const struct ltp_ack_fields *a,
+			  struct ltp_cc_sample *s)
+{
+	u64 newest_ns = 0;
+	u32 i = 0;
+
+	for (;;) {
+		struct ltp_seg *seg;
+
+		i = ltp_ackmap_next_new(&flow->map, i, a->base, a->first,
+					a->bitmap, a->words);
+		if (i >= flow->map.segs)
+			return 0;
+		seg = ltp_tx_find_seg(flow, i);
+		if (!seg || !seg->sends)
+			return LTP_MIB_DROP_ACK_INVALID;
+		ltp_tx_acked_seg(sk, seg, a, s, &newest_ns);
+	}
+}
+
+/**
+ * ltp_tx_ack() - an ACK came
+ * @sk: socket
+ * @p: the packet
+ * @now: the time
+ *
+ * Context: socket locked.
+ * Return: 0 or a drop reason
+ */
+int ltp_tx_ack(struct sock *sk, const struct ltp_packet *p, u64 now)
+{
+	const struct ltp_ack_fields *a = &p->ack;
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	struct ltp_cc_sample s = { .now_ns = now };
+	struct ltp_flow_tx *flow;
+	int drop = 0;
+
+	if (!ltp_before(a->acked_pn, tx->pn))
+		return LTP_MIB_DROP_ACK_INVALID;
+	flow = ltp_tx_find(tx, a->flow);
+	if (flow && (a->base > flow->map.segs ||
+		     (a->words && a->first >= flow->map.segs)))
+		return LTP_MIB_DROP_ACK_INVALID;
+	ltp_mib_inc(sock_net(sk), LTP_MIB_IN_ACKS);
+	ltp_tx_new_window(tx, p->pn, &a->window);
+	tx->ceiling = a->ceiling * 1024ULL;
+	if (!flow)
+		/* Ended meanwhile: its last ACK was sent twice. */
+		return ltp_before(a->flow, tx->next_flow) ?
+			       0 : LTP_MIB_DROP_FLOW_UNKNOWN;
+	if (ltp_flow_tx_over(flow)) {
+		/* Given up, but what had been sent was all of it. */
+		if ((p->flags & LTP_F_WHOLE) && !flow->close_parts) {
+			ltp_ackmap_assume(&flow->map);
+			ltp_flow_tx_end(sk, flow, LTP_COMPLETE);
+		}
+		goto out;
+	}
+	drop = ltp_tx_take_in(sk, flow, a, &s);
+	if (ltp_ackmap_whole(&flow->map))
+		ltp_flow_tx_end(sk, flow, LTP_COMPLETE);
+	if (s.acked) {
+		ltp_loss_acked(&tx->loss);
+		if (tx->app_limited && tx->delivered > tx->app_limited)
+			tx->app_limited = 0;
+	}
+	s.lost = ltp_tx_detect(sk, now);
+	if (s.acked || s.lost) {
+		s.delivered = tx->delivered;
+		s.in_flight = tx->flight;
+		tx->cc.ops->on_ack(&tx->cc, &s);
+	}
+out:
+	ltp_tx_push(sk);
+	sk->sk_write_space(sk);
+	ltp_assoc_fin(sk);
+	return drop;
+}
+
+/**
+ * ltp_tx_due() - when ltp_tx_retry() has something to do
+ * @sk: socket with segments in flight
+ *
+ * Context: socket locked.
+ */
+u64 ltp_tx_due(struct sock *sk)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+
+	return min(tx->loss_at, tx->last_sent_ns +
+		   ltp_loss_pto(&tx->loss, LTP_ACK_DELAY_NS));
+}
+
+/* Ask with the segment sent last: the answer tells of all sent before. */
+static void ltp_tx_probe(struct sock *sk, u64 now)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	struct ltp_seg *seg = list_last_entry(&tx->in_flight, struct ltp_seg,
+					      link);
+	LIST_HEAD(train);
+
+	tx->probes++;
+	ltp_mib_inc(sock_net(sk), LTP_MIB_TAIL_PROBES);
+	seg->ack_now = 1;
+	ltp_tx_stamp(sk, seg, now);
+	list_move_tail(&seg->link, &train);
+	ltp_output_train(sk, &train, now);
+	seg->ack_now = 0;
+}
+
+/**
+ * ltp_tx_retry() - ltp_tx_due() has come: a loss verdict, or a tail probe
+ * @sk: socket with segments in flight
+ * @now: the time
+ *
+ * Context: socket locked.
+ */
+void ltp_tx_retry(struct sock *sk, u64 now)
+{
+	struct ltp_sock *lp = ltp_sk(sk);
+	struct ltp_tx *tx = &lp->tx;
+
+	if (tx->loss_at <= now) {
+		struct ltp_cc_sample s = {
+			.now_ns = now,
+			.lost = ltp_tx_detect(sk, now),
+			.in_flight = tx->flight,
+			.delivered = tx->delivered,
+		};
+
+		tx->cc.ops->on_ack(&tx->cc, &s);
+		ltp_tx_push(sk);
+		return;
+	}
+	if (!lp->asked_ns)
+		lp->asked_ns = now;
+	ltp_loss_probed(&tx->loss);
+	if (tx->loss.backoff >= 2)
+		tx->cc.ops->on_loss(&tx->cc, now);
+	ltp_tx_probe(sk, now);
+}
