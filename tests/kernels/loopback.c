@@ -28,7 +28,7 @@
 #include <linux/ltp.h>
 
 #define FIRST_PORT	7000
-#define TIME_LIMIT	120	/* seconds a process may take; emulation is slow */
+#define TIME_LIMIT	300	/* seconds a process may take; emulation is slow */
 
 static const size_t sizes[] = {
 	1, 2, 15, 16, 17, 1000, 1448, 4096, 65535, 65536, 100000, 1 << 20
