@@ -415,6 +415,49 @@ static void ackmap_exchange(struct kunit *test)
 	}
 }
 
+/* What a CLOSE lists as missing makes the sender's map the receiver's. */
+static void ackmap_close(struct kunit *test)
+{
+	u64 state = RANDOM_SEED;
+	u32 i, k, round;
+
+	for (i = 0; i < ARRAY_SIZE(sizes) * 8; i++) {
+		u32 segs = sizes[i / 8];
+		struct ltp_range range[8];
+		struct ltp_ackmap rx, tx;
+		u32 from = 0, n;
+		struct model m;
+
+		map_init(test, &rx, segs);
+		map_init(test, &tx, segs);
+		model_init(test, &m, segs);
+		/* From nothing to nearly all; the last round misses none. */
+		for (k = 0; k < segs; k++) {
+			round = random_next(&state) % 7;
+			if (round >= i % 8 && i % 8 != 7)
+				continue;
+			ltp_ackmap_set(&rx, k);
+			m.seg[k] = 1;
+			/* The sender knew some of it. */
+			if (round % 2)
+				ltp_ackmap_set(&tx, k);
+		}
+		ltp_ackmap_assume(&tx);
+		KUNIT_ASSERT_TRUE(test, ltp_ackmap_whole(&tx));
+		do {
+			n = ltp_ackmap_ranges(&rx, &from, range, 8);
+			for (k = 0; k < n; k++)
+				ltp_ackmap_miss(&tx,
+						be32_to_cpu(range[k].first),
+						be32_to_cpu(range[k].count));
+		} while (n == 8);
+		check_all(test, &tx, &m);
+		check_all(test, &rx, &m);
+		ltp_ackmap_free(&rx);
+		ltp_ackmap_free(&tx);
+	}
+}
+
 /* next_new() against a search one by one, with ACKs that make no sense too. */
 static void ackmap_next_new(struct kunit *test)
 {
@@ -559,6 +602,7 @@ static struct kunit_case ackmap_cases[] = {
 	KUNIT_CASE(ackmap_window),
 	KUNIT_CASE(ackmap_fits),
 	KUNIT_CASE(ackmap_exchange),
+	KUNIT_CASE(ackmap_close),
 	KUNIT_CASE(ackmap_next_new),
 	KUNIT_CASE(ackmap_distrust),
 	KUNIT_CASE(ackmap_large),

@@ -278,8 +278,10 @@ static void bdp_idle(struct kunit *test)
 
 		s->cc.ops->on_idle(&s->cc, link->now, 5 * NSEC_PER_SEC);
 		KUNIT_EXPECT_LE(test, s->cc.pacing_rate, last);
-		KUNIT_EXPECT_GE(test, s->cc.pacing_rate, last / 2);
-		KUNIT_EXPECT_EQ(test, info_of(&s->cc).btlbw, last);
+		KUNIT_EXPECT_GE(test, s->cc.pacing_rate, last / 4 * 3);
+		/* The mean of the first time has its startup in it. */
+		KUNIT_EXPECT_GE(test, info_of(&s->cc).btlbw,
+				i ? last / 100 * 97 : last / 4 * 3);
 		s->idle = false;
 
 		link_mark(link);
@@ -295,6 +297,63 @@ static void bdp_idle(struct kunit *test)
 	}
 	KUNIT_EXPECT_LE(test, info_of(&s->cc).rtprop_us, 60);
 	link_free(link);
+}
+
+/*
+ * Eight workers who answer one trigger, again and again: the whole gather takes
+ * hardly longer than the link needs for its bytes, and little is lost.
+ */
+static void bdp_gather(struct kunit *test)
+{
+	static const struct {
+		u64 rate, rtt_ns;
+		u32 buffer, loss_ppm, bytes, dropped, ratio;
+	} cases[] = {
+		{ 10 * GBIT, 50 * US, 700, 0, 2000000, 0, 105 },
+		{ 10 * GBIT, 50 * US, 100, 0, 2000000, 60, 110 },
+		{ 10 * GBIT, 50 * US, 100, 1000, 4000000, 120, 110 },
+		{ 100 * GBIT, 20 * US, 700, 0, 8000000, 0, 110 },
+		{ 1 * GBIT, 40 * MS, 3300, 0, 4000000, 0, 105 },
+	};
+	u32 i, k, round;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct link *link = path(test, cases[i].rate, cases[i].rtt_ns,
+					 cases[i].buffer, cases[i].loss_ppm, 8);
+		u64 ideal = link->rtt_ns +
+			    packets_ns(link, 8 * (cases[i].bytes / LINK_MSS));
+
+		for (k = 0; k < 8; k++)
+			link->sender[k].left = 0;
+		for (round = 0; round < 5; round++) {
+			u32 left;
+			u64 took;
+
+			link_mark(link);
+			for (k = 0; k < 8; k++)
+				link->sender[k].left = cases[i].bytes;
+			do {
+				link_run(link, link->rtt_ns / 4);
+				for (k = 0, left = 0; k < 8; k++)
+					left += !link->sender[k].idle;
+				took = link->now - link->marked_ns;
+			} while (left && took < 10 * ideal);
+
+			/* The first one knows nothing of the path. */
+			if (round) {
+				KUNIT_EXPECT_LE_MSG(test, link->dropped,
+						    cases[i].dropped,
+						    "case %u.%u", i, round);
+				KUNIT_EXPECT_LE_MSG(test,
+						    div64_u64(100 * took,
+							      ideal),
+						    cases[i].ratio,
+						    "case %u.%u", i, round);
+			}
+			link_run(link, 200 * link->rtt_ns);
+		}
+		link_free(link);
+	}
 }
 
 /* Samples of a sender without data: the estimate stays, or rises. */
@@ -467,6 +526,7 @@ static struct kunit_case bdp_cases[] = {
 	KUNIT_CASE(bdp_longer),
 	KUNIT_CASE(bdp_outage),
 	KUNIT_CASE(bdp_idle),
+	KUNIT_CASE(bdp_gather),
 	KUNIT_CASE(bdp_app_limited),
 	KUNIT_CASE(bdp_large),
 	KUNIT_CASE(bdp_nonsense),

@@ -87,7 +87,7 @@ static void link_send(struct link *link, struct link_sender *s, bool answer)
 	s->left -= min_t(u64, s->left, LINK_MSS);
 	s->last_sent_ns = link->now;
 	ltp_pacing_sent(&s->pacing, rate, LINK_MSS, link->now);
-	link_pass(link, s, s->pn++, answer);
+	link_pass(link, s, s->pn++, answer || !s->left);
 }
 
 static void link_find_lost(struct link *link, struct link_sender *s)
