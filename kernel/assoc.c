@@ -57,6 +57,7 @@ void ltp_assoc_clear(struct sock *sk)
 	lp->tries = 0;
 	lp->asked_ns = 0;
 	lp->heard_ns = 0;
+	lp->orphan_ns = 0;
 	lp->retry_ns = 0;
 	lp->ack_ns = 0;
 	lp->has_rcvtag = 0;
@@ -288,10 +289,28 @@ static void ltp_assoc_ask(struct sock *sk, u64 now)
 		ltp_output_ping(sk);
 }
 
+/*
+ * Nobody will notice if a closed socket's peer lives on but reads no more, or
+ * never closes its end. TCP's FIN_WAIT_2 and orphan retries have a limit too.
+ */
+static bool ltp_assoc_abandoned(struct sock *sk, u64 now)
+{
+	const struct ltp_sock *lp = ltp_sk(sk);
+	u64 progress = max(lp->orphan_ns, lp->tx.delivered_ns);
+
+	return lp->orphan_ns && now > progress &&
+	       now - progress >= ltp_assoc_dead_ns(sk);
+}
+
 static void ltp_assoc_retry(struct sock *sk, u64 now)
 {
 	struct ltp_sock *lp = ltp_sk(sk);
 
+	if (ltp_assoc_abandoned(sk, now)) {
+		ltp_mib_inc(sock_net(sk), LTP_MIB_ASSOC_TIMEOUT);
+		ltp_assoc_abort(sk, ETIMEDOUT);
+		return;
+	}
 	if (lp->asked_ns && now - lp->asked_ns >= ltp_assoc_dead_ns(sk)) {
 		ltp_mib_inc(sock_net(sk), LTP_MIB_ASSOC_TIMEOUT);
 		ltp_assoc_end(sk, ETIMEDOUT);

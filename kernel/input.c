@@ -218,6 +218,8 @@ static struct sock *ltp_input_find(struct net *net, const struct ltp_af *af,
 static int ltp_input_deliver(struct sock *sk, struct sk_buff *skb,
 			     const struct ltp_packet *p)
 {
+	/* DATA keeps within the window; the rest is for control packets. */
+	u32 limit = READ_ONCE(sk->sk_rcvbuf) / 8 * 9;
 	int drop = 0;
 
 	if (!xfrm_policy_check(sk, XFRM_POLICY_IN, skb, sk->sk_family) ||
@@ -234,9 +236,7 @@ static int ltp_input_deliver(struct sock *sk, struct sk_buff *skb,
 	bh_lock_sock_nested(sk);
 	if (!sock_owned_by_user(sk))
 		ltp_input_locked(sk, skb);
-	else if (sk_add_backlog(sk, skb,
-				READ_ONCE(sk->sk_rcvbuf) +
-				READ_ONCE(sk->sk_sndbuf)))
+	else if (sk_add_backlog(sk, skb, limit))
 		drop = LTP_MIB_DROP_SOCKET_BACKLOG;
 	bh_unlock_sock(sk);
 	return drop;

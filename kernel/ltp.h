@@ -483,6 +483,7 @@ struct ltp_rx {
  * @peer_mtu: largest packet the peer can take
  * @born_ns: when it began: connect(), or the time in the cookie
  * @heard_ns: when a packet with the right tag last came
+ * @orphan_ns: when it was closed, 0: a program has it
  * @asked_ns: when an answer was first waited for, 0: none is
  * @hello: what the listener said, until the handshake is done; NULL: nothing
  * @tries: handshake packets or FINs sent without an answer
@@ -520,6 +521,7 @@ struct ltp_sock {
 	u64 born_ns;
 	u64 heard_ns;
 	u64 asked_ns;
+	u64 orphan_ns;
 	struct ltp_init_ack *hello;
 	u32 tries;
 	struct ltp_thresholds thresholds;

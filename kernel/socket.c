@@ -185,6 +185,7 @@ static void ltp_close(struct sock *sk, long timeout)
 	local_bh_disable();
 	bh_lock_sock(sk);
 	sock_orphan(sk);
+	lp->orphan_ns = ltp_now();
 	if (!ltp_assoc_is_open(lp)) {
 		ltp_rx_purge(sk);
 		ltp_port_put(sk);
