@@ -128,6 +128,20 @@ static int ltp_input_assoc(struct sock *sk, struct sk_buff *skb,
 	return ltp_input_open(sk, skb, p, now);
 }
 
+static int ltp_input_listener(struct sock *sk, const struct sk_buff *skb,
+			      const struct ltp_packet *p)
+{
+	int drop;
+
+	if (p->type != LTP_COOKIE_ECHO)
+		return LTP_MIB_DROP_STATE;
+	/* From the backlog it is a system call that locks the new child. */
+	local_bh_disable();
+	drop = ltp_handshake_echo(sk, skb, p);
+	local_bh_enable();
+	return drop;
+}
+
 /**
  * ltp_input_locked() - handle a packet for a socket, proto.backlog_rcv
  * @sk: the socket
@@ -145,9 +159,7 @@ int ltp_input_locked(struct sock *sk, struct sk_buff *skb)
 	if (drop) /* it was good when it came, but a filter may have cut it */
 		goto drop;
 	if (sk->sk_state == TCP_LISTEN)
-		drop = p.type == LTP_COOKIE_ECHO ?
-			       ltp_handshake_echo(sk, skb, &p) :
-			       LTP_MIB_DROP_STATE;
+		drop = ltp_input_listener(sk, skb, &p);
 	else
 		drop = ltp_input_assoc(sk, skb, &p);
 	if (drop)
