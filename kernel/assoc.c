@@ -231,7 +231,8 @@ static u64 ltp_assoc_next(struct sock *sk)
 		       (ltp_loss_pto(&lp->tx.loss, LTP_ACK_DELAY_NS) <<
 			min(lp->tries, 8U));
 	/* Nothing is going on: is the peer still there? */
-	return max(lp->heard_ns, lp->asked_ns) + ltp_assoc_dead_ns(sk) / 3;
+	return max(lp->heard_ns, lp->tx.last_sent_ns) +
+	       ltp_assoc_dead_ns(sk) / 3;
 }
 
 /**
@@ -290,27 +291,34 @@ static void ltp_assoc_ask(struct sock *sk, u64 now)
 }
 
 /*
- * Nobody will notice if a closed socket's peer lives on but reads no more, or
- * never closes its end. TCP's FIN_WAIT_2 and orphan retries have a limit too.
+ * A closed socket whose peer lives on but never closes its end, or reads no
+ * more, cannot be kept for ever: TCP's FIN_WAIT_2 and its orphans have a limit
+ * too. In the first case all was said, and nothing needs to be.
  */
-static bool ltp_assoc_abandoned(struct sock *sk, u64 now)
+static bool ltp_assoc_abandon(struct sock *sk, u64 now)
 {
 	const struct ltp_sock *lp = ltp_sk(sk);
 	u64 progress = max(lp->orphan_ns, lp->tx.delivered_ns);
+	u64 limit = ltp_assoc_dead_ns(sk);
 
-	return lp->orphan_ns && now > progress &&
-	       now - progress >= ltp_assoc_dead_ns(sk);
+	if (!lp->tx.fin_acked)
+		limit *= LTP_ORPHAN_DEAD;
+	if (!lp->orphan_ns || now < progress || now - progress < limit)
+		return false;
+	ltp_mib_inc(sock_net(sk), LTP_MIB_ASSOC_TIMEOUT);
+	if (lp->tx.fin_acked)
+		ltp_assoc_end(sk, 0);
+	else
+		ltp_assoc_abort(sk, ETIMEDOUT);
+	return true;
 }
 
 static void ltp_assoc_retry(struct sock *sk, u64 now)
 {
 	struct ltp_sock *lp = ltp_sk(sk);
 
-	if (ltp_assoc_abandoned(sk, now)) {
-		ltp_mib_inc(sock_net(sk), LTP_MIB_ASSOC_TIMEOUT);
-		ltp_assoc_abort(sk, ETIMEDOUT);
+	if (ltp_assoc_abandon(sk, now))
 		return;
-	}
 	if (lp->asked_ns && now - lp->asked_ns >= ltp_assoc_dead_ns(sk)) {
 		ltp_mib_inc(sock_net(sk), LTP_MIB_ASSOC_TIMEOUT);
 		ltp_assoc_end(sk, ETIMEDOUT);

@@ -580,6 +580,20 @@ static int ltp_rx_after_end(struct sock *sk, struct ltp_flow_rx *flow,
 	return LTP_MIB_DROP_FLOW_CLOSED;
 }
 
+/*
+ * No room: the sender must not take our silence for death, nor for loss. One
+ * answer speaks for all that came in the time an ACK may take.
+ */
+static void ltp_rx_refuse(struct sock *sk, u64 now)
+{
+	struct ltp_rx *rx = &ltp_sk(sk)->rx;
+
+	if (now - rx->refused_ns < LTP_ACK_DELAY_NS)
+		return;
+	rx->refused_ns = now;
+	ltp_output_window(sk, 0);
+}
+
 /**
  * ltp_rx_data() - a segment came
  * @sk: socket
@@ -616,6 +630,7 @@ int ltp_rx_data(struct sock *sk, struct sk_buff *skb,
 	}
 	if (!ltp_rx_room(sk, flow->id, skb->truesize) ||
 	    !sk_rmem_schedule(sk, skb, skb->truesize)) {
+		ltp_rx_refuse(sk, now);
 		return LTP_MIB_DROP_RCVBUF;
 	}
 	__skb_pull(skb, p->offset);

@@ -52,8 +52,8 @@ static int ltp_input_reset(struct sock *sk, const struct ltp_packet *p)
 	ltp_mib_inc(sock_net(sk), LTP_MIB_ASSOC_RESET);
 	if (!ltp_assoc_is_open(lp))
 		err = ECONNREFUSED;
-	else if (lp->tx.fin_sent && lp->rx.fin)
-		err = 0; /* all was said; only our FIN's answer was lost */
+	else if (lp->rx.fin && list_empty(&lp->tx.flows))
+		err = 0; /* it has said all, and has all of ours */
 	ltp_assoc_end(sk, err);
 	return 0;
 }

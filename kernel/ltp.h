@@ -61,6 +61,7 @@
 #define LTP_RCVBUF_DEFAULT	(8 << 20)
 #define LTP_SNDBUF_DEFAULT	(8 << 20)
 #define LTP_DEAD_MS_DEFAULT	60000
+#define LTP_ORPHAN_DEAD		10	/* times dead_ms without progress */
 #define LTP_COOKIE_LIFE_MS	10000
 #define LTP_ACK_EVERY		4	/* packets */
 #define LTP_ACK_DELAY_NS	NSEC_PER_MSEC
@@ -431,6 +432,7 @@ struct ltp_tx {
  * @flow_end: after a FIN: id behind the last flow
  * @mem: bytes of memory of the flows, queues not counted
  * @advertised: window last told to the peer
+ * @refused_ns: when the peer was last told that there is no room
  * @later_told: and that of the flows behind the next one
  * @limit_told: flow limit last told to the peer
  * @shut: that window was 0
@@ -443,6 +445,7 @@ struct ltp_tx {
 struct ltp_rx {
 	struct list_head flows;
 	u64 bytes;
+	u64 refused_ns;
 	u32 next_flow;
 	u32 flow_end;
 	u32 mem;

@@ -196,7 +196,13 @@ void ltp_tx_new_window(struct ltp_tx *tx, u32 pn,
  */
 void ltp_tx_window(struct sock *sk, u32 pn, const struct ltp_window_fields *w)
 {
-	ltp_tx_new_window(&ltp_sk(sk)->tx, pn, w);
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	u32 old = tx->window;
+
+	ltp_tx_new_window(tx, pn, w);
+	/* What was refused for want of room is worth asking for at once. */
+	if (tx->window > old)
+		ltp_loss_acked(&tx->loss);
 	ltp_tx_push(sk);
 	sk->sk_write_space(sk);
 }

@@ -545,6 +545,11 @@ static bool ltp_recv_eof(const struct sock *sk)
 /* Why recvmsg() need not wait any longer; 1: go on waiting. */
 static int ltp_recv_state(struct sock *sk)
 {
+	const struct ltp_rx *rx = &ltp_sk(sk)->rx;
+
+	/* The peer had said all: what happened afterwards is the sender's. */
+	if (rx->fin && rx->next_flow == rx->flow_end)
+		return 0;
 	if (sk->sk_err)
 		return sock_error(sk);
 	if (ltp_recv_eof(sk))
