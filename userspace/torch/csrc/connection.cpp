@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <stdexcept>
 
 namespace ltp_torch {
 
@@ -186,6 +187,9 @@ void Connection::send(const at::Tensor &tensor, const ltp::SendInfo &info, const
     const Place p = place(x, empty);
     ltp::SendInfo si = info;
 
+    if (info.critical > x.nbytes())
+        throw std::invalid_argument("critical is " + std::to_string(info.critical) +
+                                    " bytes of a tensor that has " + std::to_string(x.nbytes()));
     si.tag = pack_tag(info.tag, x);
     // The byte that stands for nothing must arrive.
     si.tolerant = info.tolerant && x.numel();

@@ -269,10 +269,6 @@ PYBIND11_MODULE(_native, m) {
                 ltp::SendInfo info;
                 info.tag = tag;
                 info.tolerant = tolerant;
-                if (critical > tensor.nbytes())
-                    throw py::value_error("critical is " + std::to_string(critical) +
-                                          " bytes of a tensor that has " +
-                                          std::to_string(tensor.nbytes()));
                 info.critical =
                     static_cast<std::uint32_t>(std::min<std::uint64_t>(critical, UINT32_MAX));
                 info.giveup = duration(giveup);
