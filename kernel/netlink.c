@@ -493,56 +493,95 @@ static int ltp_nl_assoc_get(struct sk_buff *skb, struct netlink_callback *cb)
 	return ltp_nl_dump_assocs(skb, cb, ltp_nl_assoc_fill);
 }
 
-/* How many of the first segments of a flow that is sent have arrived. */
-static u32 ltp_nl_crit_acked(const struct ltp_flow_tx *flow)
-{
-	return flow->map.bits ? bitmap_weight(flow->map.bits, flow->ncrit) : 0;
-}
+/**
+ * struct ltp_nl_flow - what there is to tell of a flow in either direction
+ * @map: segments that arrived
+ * @tag: the program's
+ * @direction: enum ltp_direction
+ * @id: flow id
+ * @len: length of the message
+ * @seg_size: bytes in a segment
+ * @ncrit: critical segments
+ * @crit_got: how many of them arrived
+ * @reason: enum ltp_close_reason
+ * @tolerant: may be closed early
+ */
+struct ltp_nl_flow {
+	const struct ltp_ackmap *map;
+	u64 tag;
+	u32 direction;
+	u32 id;
+	u32 len;
+	u32 seg_size;
+	u32 ncrit;
+	u32 crit_got;
+	u32 reason;
+	bool tolerant;
+};
 
-static int ltp_nl_flow_tx_fill(struct sk_buff *skb,
-			       const struct ltp_flow_tx *flow)
+static int ltp_nl_put_flow(struct sk_buff *skb, const struct ltp_nl_flow *flow)
 {
-	if (nla_put_u32(skb, LTP_A_FLOW_DIRECTION, LTP_DIRECTION_OUT) ||
+	if (nla_put_u32(skb, LTP_A_FLOW_DIRECTION, flow->direction) ||
 	    nla_put_u32(skb, LTP_A_FLOW_FLOW, flow->id) ||
 	    ltp_nl_put_u64(skb, LTP_A_FLOW_TAG, flow->tag) ||
 	    nla_put_u32(skb, LTP_A_FLOW_LENGTH, flow->len) ||
 	    nla_put_u32(skb, LTP_A_FLOW_SEG_SIZE, flow->seg_size) ||
-	    nla_put_u32(skb, LTP_A_FLOW_SEGMENTS, flow->map.segs) ||
-	    nla_put_u32(skb, LTP_A_FLOW_ARRIVED, flow->map.count) ||
+	    nla_put_u32(skb, LTP_A_FLOW_SEGMENTS, flow->map->segs) ||
+	    nla_put_u32(skb, LTP_A_FLOW_ARRIVED, flow->map->count) ||
 	    nla_put_u32(skb, LTP_A_FLOW_CRITICAL, flow->ncrit) ||
-	    nla_put_u32(skb, LTP_A_FLOW_CRITICAL_ARRIVED,
-			ltp_nl_crit_acked(flow)) ||
+	    nla_put_u32(skb, LTP_A_FLOW_CRITICAL_ARRIVED, flow->crit_got) ||
 	    nla_put_u32(skb, LTP_A_FLOW_REASON, flow->reason) ||
 	    (flow->tolerant && nla_put_flag(skb, LTP_A_FLOW_TOLERANT)))
 		return -EMSGSIZE;
 	return 0;
 }
 
+static int ltp_nl_flow_tx_fill(struct sk_buff *skb,
+			       const struct ltp_flow_tx *flow)
+{
+	struct ltp_nl_flow told = {
+		.map		= &flow->map,
+		.tag		= flow->tag,
+		.direction	= LTP_DIRECTION_OUT,
+		.id		= flow->id,
+		.len		= flow->len,
+		.seg_size	= flow->seg_size,
+		.ncrit		= flow->ncrit,
+		.crit_got	= bitmap_weight(flow->map.bits, flow->ncrit),
+		.reason		= flow->reason,
+		.tolerant	= flow->tolerant,
+	};
+
+	return ltp_nl_put_flow(skb, &told);
+}
+
 static int ltp_nl_flow_rx_fill(struct sk_buff *skb, struct sock *sk,
 			       const struct ltp_flow_rx *flow)
 {
+	struct ltp_nl_flow told = {
+		.map		= &flow->map,
+		.tag		= flow->tag,
+		.direction	= LTP_DIRECTION_IN,
+		.id		= flow->id,
+		.len		= flow->len,
+		.seg_size	= flow->seg_size,
+		.ncrit		= flow->ncrit,
+		.crit_got	= flow->crit_got,
+		.reason		= flow->reason,
+		.tolerant	= flow->tolerant,
+	};
 	struct ltp_ec_thresholds th;
 	u64 age = flow->elapsed_ns;
 
 	if (flow->reason == LTP_OPEN)
 		age = ltp_ec_elapsed(&flow->ec, ltp_now());
-	if (nla_put_u32(skb, LTP_A_FLOW_DIRECTION, LTP_DIRECTION_IN) ||
-	    nla_put_u32(skb, LTP_A_FLOW_FLOW, flow->id) ||
-	    ltp_nl_put_u64(skb, LTP_A_FLOW_TAG, flow->tag) ||
-	    nla_put_u32(skb, LTP_A_FLOW_LENGTH, flow->len) ||
-	    nla_put_u32(skb, LTP_A_FLOW_SEG_SIZE, flow->seg_size) ||
-	    nla_put_u32(skb, LTP_A_FLOW_SEGMENTS, flow->map.segs) ||
-	    nla_put_u32(skb, LTP_A_FLOW_ARRIVED, flow->map.count) ||
-	    nla_put_u32(skb, LTP_A_FLOW_CRITICAL, flow->ncrit) ||
-	    nla_put_u32(skb, LTP_A_FLOW_CRITICAL_ARRIVED, flow->crit_got) ||
-	    nla_put_u32(skb, LTP_A_FLOW_REASON, flow->reason) ||
+	if (ltp_nl_put_flow(skb, &told) ||
 	    ltp_nl_put_u64(skb, LTP_A_FLOW_AGE_US, ltp_nl_us(age)))
 		return -EMSGSIZE;
 	if (!flow->tolerant)
 		return 0;
 	ltp_rx_thresholds(sk, &th);
-	if (nla_put_flag(skb, LTP_A_FLOW_TOLERANT) ||
-	    nla_put_u32(skb, LTP_A_FLOW_FRACTION_PPM, th.fraction_ppm) ||
+	if (nla_put_u32(skb, LTP_A_FLOW_FRACTION_PPM, th.fraction_ppm) ||
 	    ltp_nl_put_u64(skb, LTP_A_FLOW_LT_US, ltp_nl_us(th.lt_ns)) ||
 	    ltp_nl_put_u64(skb, LTP_A_FLOW_DEADLINE_US,
 			   ltp_nl_us(th.deadline_ns)))

@@ -43,16 +43,7 @@ const std::vector<Field> kFields = {
 
 void Show(const Format &format, const Arguments &arguments) {
     RefuseArguments(arguments);
-    std::vector<Message> assocs = OpenLtp().Dump(LTP_CMD_ASSOC_GET);
-
-    Printer printer(format);
-    printer.BeginList();
-    for (const Message &assoc : assocs) {
-        printer.BeginItem();
-        PrintFields(printer, assoc, kFields);
-        printer.EndItem();
-    }
-    printer.EndList();
+    PrintList(format, OpenLtp().Dump(LTP_CMD_ASSOC_GET), kFields);
 }
 
 }  // namespace

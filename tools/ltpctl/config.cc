@@ -17,33 +17,29 @@ struct Setting {
     void (*put)(Request *request, const char *key, const std::string &value);
 };
 
+template <uint16_t type, uint32_t (*parse)(const std::string &, const std::string &)>
+void PutU32(Request *request, const char *key, const std::string &value) {
+    request->PutU32(type, key, parse(key, value));
+}
+
+template <uint16_t type>
+void PutTime(Request *request, const char *key, const std::string &value) {
+    request->PutU64(type, key, ParseTimeUs(key, value));
+}
+
+template <uint16_t type>
+void PutName(Request *request, const char *key, const std::string &value) {
+    request->PutString(type, key, value);
+}
+
 const Setting kSettings[] = {
-    {"fraction",
-     [](Request *request, const char *key, const std::string &value) {
-         request->PutU32(LTP_A_CONFIG_FRACTION_PPM, key, ParseFractionPpm(key, value));
-     }},
-    {"lt",
-     [](Request *request, const char *key, const std::string &value) {
-         request->PutU64(LTP_A_CONFIG_LT_US, key, ParseTimeUs(key, value));
-     }},
-    {"deadline",
-     [](Request *request, const char *key, const std::string &value) {
-         request->PutU64(LTP_A_CONFIG_DEADLINE_US, key, ParseTimeUs(key, value));
-     }},
-    {"cc", [](Request *request, const char *key,
-              const std::string &value) { request->PutString(LTP_A_CONFIG_CC, key, value); }},
-    {"rcvbuf",
-     [](Request *request, const char *key, const std::string &value) {
-         request->PutU32(LTP_A_CONFIG_RCVBUF, key, ParseBytes(key, value));
-     }},
-    {"sndbuf",
-     [](Request *request, const char *key, const std::string &value) {
-         request->PutU32(LTP_A_CONFIG_SNDBUF, key, ParseBytes(key, value));
-     }},
-    {"dead",
-     [](Request *request, const char *key, const std::string &value) {
-         request->PutU32(LTP_A_CONFIG_DEAD_MS, key, ParseTimeMs(key, value));
-     }},
+    {"fraction", PutU32<LTP_A_CONFIG_FRACTION_PPM, ParseFractionPpm>},
+    {"lt", PutTime<LTP_A_CONFIG_LT_US>},
+    {"deadline", PutTime<LTP_A_CONFIG_DEADLINE_US>},
+    {"cc", PutName<LTP_A_CONFIG_CC>},
+    {"rcvbuf", PutU32<LTP_A_CONFIG_RCVBUF, ParseBytes>},
+    {"sndbuf", PutU32<LTP_A_CONFIG_SNDBUF, ParseBytes>},
+    {"dead", PutU32<LTP_A_CONFIG_DEAD_MS, ParseTimeMs>},
 };
 
 // The labels are the keys of kSettings: what is shown can be set.

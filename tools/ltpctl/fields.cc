@@ -40,41 +40,43 @@ void PrintRaw(Printer &printer, const Message::Attribute &attribute) {
     printer.Text(key.c_str(), key.c_str(), hex);
 }
 
+bool PrintEnum(Printer &printer, const Field &field, std::optional<uint32_t> value) {
+    if (value)
+        printer.Text(field.key, field.label,
+                     *value < field.names.size() ? field.names[*value] : std::to_string(*value));
+    return value.has_value();
+}
+
+// Prints the attribute as a T. False if it has not the size of one.
+template <typename T, typename Method>
+bool PrintAs(Printer &printer, const Field &field, const Message::Attribute &attribute,
+             Method method) {
+    std::optional<T> value = As<T>(&attribute);
+    if (value) (printer.*method)(field.key, field.label, *value);
+    return value.has_value();
+}
+
 // False if the attribute has not the size that its kind wants.
 bool PrintField(Printer &printer, const Field &field, const Message::Attribute &attribute) {
-    auto u32 = As<uint32_t>(&attribute);
-    auto u64 = As<uint64_t>(&attribute);
-
     switch (field.kind) {
         case Kind::kU32:
-            if (u32) printer.Number(field.key, field.label, *u32);
-            return u32.has_value();
+            return PrintAs<uint32_t>(printer, field, attribute, &Printer::Number);
         case Kind::kU64:
-            if (u64) printer.Number(field.key, field.label, *u64);
-            return u64.has_value();
+            return PrintAs<uint64_t>(printer, field, attribute, &Printer::Number);
         case Kind::kTimeU32:
-            if (u32) printer.TimeUs(field.key, field.label, *u32);
-            return u32.has_value();
+            return PrintAs<uint32_t>(printer, field, attribute, &Printer::TimeUs);
         case Kind::kTimeU64:
-            if (u64) printer.TimeUs(field.key, field.label, *u64);
-            return u64.has_value();
+            return PrintAs<uint64_t>(printer, field, attribute, &Printer::TimeUs);
         case Kind::kMillisU32:
-            if (u32) printer.TimeMs(field.key, field.label, *u32);
-            return u32.has_value();
+            return PrintAs<uint32_t>(printer, field, attribute, &Printer::TimeMs);
         case Kind::kThreshold:
-            if (u64) printer.ThresholdUs(field.key, field.label, *u64);
-            return u64.has_value();
+            return PrintAs<uint64_t>(printer, field, attribute, &Printer::ThresholdUs);
         case Kind::kFraction:
-            if (u32) printer.FractionPpm(field.key, field.label, *u32);
-            return u32.has_value();
+            return PrintAs<uint32_t>(printer, field, attribute, &Printer::FractionPpm);
         case Kind::kRate:
-            if (u64) printer.Rate(field.key, field.label, *u64);
-            return u64.has_value();
+            return PrintAs<uint64_t>(printer, field, attribute, &Printer::Rate);
         case Kind::kEnum:
-            if (u32)
-                printer.Text(field.key, field.label,
-                             *u32 < field.names.size() ? field.names[*u32] : std::to_string(*u32));
-            return u32.has_value();
+            return PrintEnum(printer, field, As<uint32_t>(&attribute));
         case Kind::kText:
             printer.Text(field.key, field.label, attribute.payload.c_str());
             return true;
@@ -128,6 +130,18 @@ void PrintFields(Printer &printer, const Message &message, const std::vector<Fie
     for (const Message::Attribute &attribute : message.attributes())
         if (!Knows(fields, attribute.type)) unprinted.push_back(&attribute);
     for (const Message::Attribute *attribute : unprinted) PrintRaw(printer, *attribute);
+}
+
+void PrintList(const Format &format, const std::vector<Message> &messages,
+               const std::vector<Field> &fields) {
+    Printer printer(format);
+    printer.BeginList();
+    for (const Message &message : messages) {
+        printer.BeginItem();
+        PrintFields(printer, message, fields);
+        printer.EndItem();
+    }
+    printer.EndList();
 }
 
 }  // namespace ltpctl

@@ -45,6 +45,10 @@ inline Field NewLine(bool detail = false) { return {0, Kind::kNewLine, "", "", d
 // than the table thinks, is shown raw at the end.
 void PrintFields(Printer &printer, const Message &message, const std::vector<Field> &fields);
 
+// The same for each of a list of messages.
+void PrintList(const Format &format, const std::vector<Message> &messages,
+               const std::vector<Field> &fields);
+
 }  // namespace ltpctl
 
 #endif  // LTPCTL_FIELDS_H_

@@ -38,16 +38,7 @@ const std::vector<Field> kFields = {
 
 void Show(const Format &format, const Arguments &arguments) {
     RefuseArguments(arguments);
-    std::vector<Message> flows = OpenLtp().Dump(LTP_CMD_FLOW_GET);
-
-    Printer printer(format);
-    printer.BeginList();
-    for (const Message &flow : flows) {
-        printer.BeginItem();
-        PrintFields(printer, flow, kFields);
-        printer.EndItem();
-    }
-    printer.EndList();
+    PrintList(format, OpenLtp().Dump(LTP_CMD_FLOW_GET), kFields);
 }
 
 }  // namespace

@@ -21,15 +21,12 @@ void Show(const Format &format, const Arguments &arguments) {
     RefuseArguments(arguments);
     std::vector<Message> stats = OpenLtp().Dump(LTP_CMD_STAT_GET);
 
-    Printer printer(format);
-    printer.BeginList();
-    for (const Message &stat : stats) {
-        if (!printer.details() && As<uint64_t>(stat.Find(LTP_A_STAT_VALUE)) == 0) continue;
-        printer.BeginItem();
-        PrintFields(printer, stat, kFields);
-        printer.EndItem();
-    }
-    printer.EndList();
+    auto is_zero = [](const Message &stat) {
+        return As<uint64_t>(stat.Find(LTP_A_STAT_VALUE)) == 0;
+    };
+    if (!Printer(format).details())
+        stats.erase(std::remove_if(stats.begin(), stats.end(), is_zero), stats.end());
+    PrintList(format, stats, kFields);
 }
 
 }  // namespace
