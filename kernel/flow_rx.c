@@ -88,6 +88,8 @@ void ltp_flow_rx_drop_queue(struct ltp_flow_rx *flow)
 static void ltp_flow_rx_forget(struct sock *sk, struct ltp_flow_rx *flow)
 {
 	list_del(&flow->node);
+	if (ltp_sk(sk)->rx.ack_flow == flow)
+		ltp_sk(sk)->rx.ack_flow = NULL;
 	ltp_flow_rx_timer_at(flow, U64_MAX);
 	ltp_flow_rx_drop_queue(flow);
 	if (flow->reason == LTP_OPEN)
@@ -538,6 +540,17 @@ static int ltp_rx_flow(struct sock *sk, const struct ltp_packet *p, u64 now,
 	return LTP_MIB_DROP_FLOW_CLOSED;
 }
 
+/* Send the ACK that is pending, if there is one. */
+static void ltp_rx_ack_now(struct sock *sk, u64 now)
+{
+	struct ltp_rx *rx = &ltp_sk(sk)->rx;
+	struct ltp_flow_rx *flow = rx->ack_flow;
+
+	rx->ack_flow = NULL;
+	if (flow && flow->ack_count && flow->reason == LTP_OPEN)
+		ltp_output_ack(sk, flow, now);
+}
+
 /* Remember to acknowledge a segment, or do it if it is time. */
 static void ltp_rx_ack(struct sock *sk, struct ltp_flow_rx *flow,
 		       const struct ltp_packet *p, bool dup, u64 now)
@@ -545,6 +558,10 @@ static void ltp_rx_ack(struct sock *sk, struct ltp_flow_rx *flow,
 	struct ltp_sock *lp = ltp_sk(sk);
 	u32 seg = p->data.seg;
 
+	/* Packets of other flows came before: in that order they are told. */
+	if (lp->rx.ack_flow && lp->rx.ack_flow != flow)
+		ltp_rx_ack_now(sk, now);
+	lp->rx.ack_flow = flow;
 	if (flow->ack_count &&
 	    !ltp_ackmap_fits(flow->ack_lo, flow->ack_hi, seg))
 		ltp_output_ack(sk, flow, now);
@@ -766,7 +783,7 @@ bool ltp_rx_all_ended(struct sock *sk, u32 flow_end)
 }
 
 /**
- * ltp_rx_ack_due() - send the ACKs that have waited long enough
+ * ltp_rx_ack_due() - send the ACK that has waited long enough
  * @sk: socket
  * @now: the time
  *
@@ -775,14 +792,11 @@ bool ltp_rx_all_ended(struct sock *sk, u32 flow_end)
 void ltp_rx_ack_due(struct sock *sk, u64 now)
 {
 	struct ltp_sock *lp = ltp_sk(sk);
-	struct ltp_flow_rx *flow;
 
 	if (!lp->ack_ns || lp->ack_ns > now)
 		return;
 	lp->ack_ns = 0;
-	list_for_each_entry(flow, &lp->rx.flows, node)
-		if (flow->ack_count && flow->reason == LTP_OPEN)
-			ltp_output_ack(sk, flow, now);
+	ltp_rx_ack_now(sk, now);
 }
 
 /**

@@ -428,6 +428,7 @@ struct ltp_tx {
 /**
  * struct ltp_rx - receiving half of an association
  * @flows: flows not forgotten, in order of id
+ * @ack_flow: flow of which an ACK may be pending, or NULL
  * @next_flow: first flow that was not read
  * @flow_end: after a FIN: id behind the last flow
  * @mem: bytes of memory of the flows, queues not counted
@@ -444,6 +445,7 @@ struct ltp_tx {
  */
 struct ltp_rx {
 	struct list_head flows;
+	struct ltp_flow_rx *ack_flow;
 	u64 bytes;
 	u64 refused_ns;
 	u32 next_flow;

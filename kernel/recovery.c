@@ -43,10 +43,18 @@ static u32 ltp_tx_detect(struct sock *sk, u64 now)
 	return lost;
 }
 
-/* One segment has arrived; @s learns the newest that is unambiguous. */
+/* The newest packet that an ACK is known to speak of. */
+struct ltp_newest {
+	u64 sent_ns;
+	u32 pn;
+	bool known;
+};
+
+/* One segment has arrived; @s and @newest learn from it if it was sent once. */
 static void ltp_tx_acked_seg(struct sock *sk, struct ltp_seg *seg,
 			     const struct ltp_ack_fields *a,
-			     struct ltp_cc_sample *s, u64 *newest_ns)
+			     struct ltp_cc_sample *s,
+			     struct ltp_newest *newest)
 {
 	struct ltp_tx *tx = &ltp_sk(sk)->tx;
 	u64 age = s->now_ns - seg->sent_ns;
@@ -60,17 +68,15 @@ static void ltp_tx_acked_seg(struct sock *sk, struct ltp_seg *seg,
 		ltp_loss_spurious(&tx->loss);
 		ltp_mib_inc(sock_net(sk), LTP_MIB_SPURIOUS);
 	}
-	if (sure) {
-		ltp_loss_arrived(&tx->loss, seg->pn, seg->sent_ns);
-		if (seg->sent_ns >= *newest_ns) {
-			*newest_ns = seg->sent_ns;
-			s->prior_delivered = seg->delivered;
-			s->interval_ns =
-				max(seg->sent_ns - seg->first_sent_ns,
-				    s->now_ns - seg->delivered_ns);
-			s->app_limited = seg->app_limited;
-			tx->first_sent_ns = seg->sent_ns;
-		}
+	if (sure && (!newest->known || ltp_after(seg->pn, newest->pn))) {
+		newest->known = true;
+		newest->pn = seg->pn;
+		newest->sent_ns = seg->sent_ns;
+		s->prior_delivered = seg->delivered;
+		s->interval_ns = max(seg->sent_ns - seg->first_sent_ns,
+				     s->now_ns - seg->delivered_ns);
+		s->app_limited = seg->app_limited;
+		tx->first_sent_ns = seg->sent_ns;
 	}
 	if (seg->pn == a->acked_pn) {
 		u64 delay = a->delay_us * (u64)NSEC_PER_USEC;
@@ -90,7 +96,9 @@ static int ltp_tx_take_in(struct sock *sk, struct ltp_flow_tx *flow,
 			  const struct ltp_ack_fields *a,
 			  struct ltp_cc_sample *s)
 {
-	u64 newest_ns = 0;
+	struct ltp_loss *loss = &ltp_sk(sk)->tx.loss;
+	struct ltp_newest newest = {};
+	int drop = 0;
 	u32 i = 0;
 
 	for (;;) {
@@ -99,12 +107,18 @@ static int ltp_tx_take_in(struct sock *sk, struct ltp_flow_tx *flow,
 		i = ltp_ackmap_next_new(&flow->map, i, a->base, a->first,
 					a->bitmap, a->words);
 		if (i >= flow->map.segs)
-			return 0;
+			break;
 		seg = ltp_tx_find_seg(flow, i);
-		if (!seg || !seg->sends)
-			return LTP_MIB_DROP_ACK_INVALID;
-		ltp_tx_acked_seg(sk, seg, a, s, &newest_ns);
+		if (!seg || !seg->sends) {
+			drop = LTP_MIB_DROP_ACK_INVALID;
+			break;
+		}
+		ltp_tx_acked_seg(sk, seg, a, s, &newest);
 	}
+	/* Once: within an ACK the order of segments is not that of sending. */
+	if (newest.known)
+		ltp_loss_arrived(loss, newest.pn, newest.sent_ns);
+	return drop;
 }
 
 /**
@@ -224,7 +238,7 @@ void ltp_tx_retry(struct sock *sk, u64 now)
 	if (!lp->asked_ns)
 		lp->asked_ns = now;
 	ltp_loss_probed(&tx->loss);
-	if (tx->loss.backoff >= 2)
+	if (tx->loss.backoff > 2)
 		tx->cc.ops->on_loss(&tx->cc, now);
 	ltp_tx_probe(sk, now);
 }
