@@ -71,7 +71,7 @@ void ltp_tx_stamp(struct sock *sk, struct ltp_seg *seg, u64 now)
 	seg->delivered = tx->delivered;
 	seg->delivered_ns = tx->delivered_ns;
 	seg->first_sent_ns = tx->first_sent_ns;
-	seg->app_limited = tx->app_limited;
+	seg->app_limited = !!tx->app_limited;
 	tx->sent++;
 	tx->last_sent_ns = now;
 	ltp_pacing_sent(&tx->pacing, ltp_tx_rate(tx), seg->len, now);
