@@ -12,7 +12,7 @@ run := scripts/lab/run
 pytest := python3 -m pytest -q -p no:cacheprovider
 plain := $(run) --kernel plain --
 
-.PHONY: all modules userspace tools lab lab-programs demo check check-kunit check-net check-torch check-kernels \
+.PHONY: all modules userspace tools lab lab-programs demo check check-kunit check-lib check-net check-torch check-kernels \
 	check-debug check-kasan check-lockdep coverage lint clean help
 
 all: ##              the module for KDIR (default: the running kernel), the library and the tools, for this host
@@ -49,10 +49,13 @@ lab-programs:
 demo: lab-programs ## the demonstration
 	@scripts/demo/run
 
-check: check-kunit check-net check-torch check-kernels ## all tests; -k goes on after a failure
+check: check-kunit check-lib check-net check-torch check-kernels ## all tests; -k goes on after a failure
 
 check-kunit: ##      the pure logic, by KUnit
 	@$(plain) /ltp/tests/kunit/run
+
+check-lib: lab-programs ## what of the library needs no module
+	@scripts/lab/enter $(MAKE) --no-print-directory -s -C userspace O=$(LAB_BUILD)/userspace check
 
 check-net: lab-programs ## sockets, tools and packets, by pytest in the lab; T='-k NAME' selects
 	@$(plain) $(pytest) $(T) /ltp/tests/net
