@@ -22,7 +22,8 @@ collect_ignore = [] if lab.SIM else ["sim"]
 
 TROUBLE = re.compile(
     r"WARNING:|BUG:|Oops|KASAN|UBSAN|INFO: (possible|rcu|task|suspicious)|inconsistent lock|ODEBUG"
-    r"|refcount_t|ref_tracker|sleeping function|scheduling while atomic|Call Trace|soft lockup"
+    r"|Attempt to release|refcount_t|ref_tracker|sleeping function|scheduling while atomic"
+    r"|Call Trace|soft lockup"
 )
 
 

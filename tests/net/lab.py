@@ -233,7 +233,8 @@ class Net:
     def _configure(host: Host, mtu: int) -> None:
         host.set_mtu(mtu)
         host.offloads_off()
-        host.set_addr(host.addr)
+        if host.addr:
+            host.set_addr(host.addr)
         host.up("lo")
         host.up("e0")
 
@@ -244,14 +245,16 @@ class Net:
         host.up("lo")
         return host
 
-    def link(self, mtu: int = 1500) -> tuple[Host, Host]:
+    def link(
+        self, mtu: int = 1500, addrs: tuple[str, str] = ("10.1.0.1", "10.1.0.2")
+    ) -> tuple[Host, Host]:
         """
         +-----------+        +-----------+
         | 10.1.0.1  |--------| 10.1.0.2  |
         |        e0 |  veth  | e0        |
         +-----------+        +-----------+
         """
-        a, b = self._new(["10.1.0.1", "10.1.0.2"])
+        a, b = self._new(addrs)
         batch = [f"netns add {a.name}", f"netns add {b.name}"]
         batch += [f"link add e0 netns {a.name} type veth peer name e0 netns {b.name}"]
         run("ip", "-batch", "-", stdin="\n".join(batch))
@@ -291,8 +294,10 @@ class Net:
         return Pair(*self.link(mtu), port)
 
     def close(self) -> None:
+        """Nothing may linger: what is still open is aborted."""
         for sock in self.sockets:
             with contextlib.suppress(OSError):
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("=ii", 1, 0))
                 sock.shutdown(socket.SHUT_RDWR)  # wakes who waits for it
         self._threads.shutdown()
         for sock in self.sockets:

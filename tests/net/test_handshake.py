@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The handshake, packet by packet: only a cookie that comes back as it was makes anything."""
+import errno
+import select
+import socket
+import struct
+
+import pytest
+
+from tests.net import lab, ltp, wire
+from tests.net.peer import Wire
+from tests.net.wire import Packet
+
+
+@pytest.fixture(name="far")
+def fixture_far(net: lab.Net) -> Wire:
+    return Wire(net)
+
+
+def test_passive(far: Wire) -> None:
+    """INIT, INIT_ACK, COOKIE_ECHO, COOKIE_ACK: what each of them says."""
+    listener = far.host.listen()
+    init = far.init()
+    asked = far.send(init)
+    answers = far.pending()
+    assert [packet.kind for packet, _ in answers] == [wire.INIT_ACK]
+    ack, length = answers[0]
+    assert length == asked
+    assert (ack.source, ack.dest, ack.tag, ack.flags) == (5000, 7000, init.body_tag, 0)
+    assert ack.body_tag != 0
+    assert ack.rwnd == listener.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2
+    assert ack.max_flows == ltp.MAX_FLOWS
+    assert ack.grain == ltp.GRAIN
+    for name, here in wire.PARAMS.items():
+        assert ack.fields["peer_" + name] == init.fields.get(here, 0)
+        assert ack.fields["local_" + name] == ack.fields[here]
+    assert far.host.family.assocs() == []
+    far.send(far.echo(ack))
+    answers = far.pending()
+    assert [packet.kind for packet, _ in answers] == [wire.COOKIE_ACK]
+    assert answers[0][0].tag == init.body_tag
+    sock, addr = listener.accept()
+    assert addr == ("10.1.0.2", 7000)
+    assert sock.getsockname() == ("10.1.0.1", 5000)
+    assert sock.info().state == ltp.ESTABLISHED
+    sock.close()
+
+
+def test_active(far: Wire) -> None:
+    """The same from the side of connect()."""
+    sock = far.host.socket()
+    sock.setblocking(False)
+    assert sock.connect_ex(("10.1.0.2", 5000)) == errno.EINPROGRESS
+    assert sock.connect_ex(("10.1.0.2", 5000)) == errno.EALREADY
+    assert sock.info().state == ltp.INIT_SENT
+    assert select.select([], [sock], [], 0)[1] == []
+    assoc = far.accept()
+    assert select.select([], [sock], [], 0)[1] == [sock]
+    assert sock.error() == 0
+    assert sock.info().state == ltp.ESTABLISHED
+    assert sock.connect_ex(("10.1.0.2", 5000)) in (0, errno.EISCONN)
+    assoc.alive()
+    sock.send(b"hello")
+    data = assoc.receive(wire.DATA)
+    assert data.tail == b"hello"
+    assert (data.flow, data.len, data.seg, data.seg_size) == (assoc.host_flow, 5, 0, 1424)
+    assert data.flags == wire.LAST
+
+
+def test_the_peers_parameters_are_obeyed(far: Wire) -> None:
+    """Its MTU, its window and its flow limit."""
+    listener = far.host.listen()
+    assoc = far.connect(mtu=1000, rwnd=3000, max_flows=2)
+    sock, _ = listener.accept()
+    far.net.sockets.append(sock)
+    assert sock.info().seg_size == ltp.seg_size(1000) == 928
+    assert sock.info().peer_window == 3000
+    sock.setblocking(False)
+    assert sock.send(bytes(10000)) == 10000
+    first = [assoc.receive(wire.DATA) for _ in range(3)]
+    assert [packet.seg for packet in first] == [0, 1, 2]
+    assert sock.info().in_flight == 3 * 928
+    assert sock.send(bytes(10)) == 10
+    with pytest.raises(BlockingIOError):  # a third flow would be beyond the limit
+        sock.send(bytes(10))
+    far.send(assoc.ack(first[2], 3, **assoc.window(928, 3)))
+    lab.until(lambda: assoc.receive(wire.DATA).seg == 3, "the next segment comes")
+    assert sock.send(bytes(10)) == 10
+    with pytest.raises(BlockingIOError):
+        sock.send(bytes(10))
+
+
+def test_cookie_ack_lost(far: Wire) -> None:
+    """The repeated COOKIE_ECHO gets its answer, and makes no second association."""
+    listener = far.host.listen()
+    ack = far.get_cookie()
+    for _ in range(3):
+        far.send(far.echo(ack))
+        assert far.receive(wire.COOKIE_ACK).tag == ack.tag
+    assert len(far.host.family.assocs()) == 1
+    sock, _ = listener.accept()
+    far.net.sockets.append(sock)
+    listener.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        listener.accept()
+
+
+def test_cookie_ack_is_whatever_comes_first(far: Wire) -> None:
+    """A connecting host takes the first packet of the new association for its COOKIE_ACK."""
+    sock = far.host.socket()
+    sock.setblocking(False)
+    sock.connect_ex(("10.1.0.2", 5000))
+    init = far.receive(wire.INIT)
+    mine = far.params()
+    ports = {"source": init.dest, "dest": init.source, "tag": init.body_tag}
+    far.send(Packet(wire.INIT_ACK, ports | mine))
+    far.receive(wire.COOKIE_ECHO)
+    far.send(
+        Packet(wire.DATA, ports | {"pn": 1000, "flow": 100, "len": 2, "seg_size": 16}, b"hi")
+    )
+    assert sock.recv(10) == b"hi"
+
+
+@pytest.mark.parametrize("name", wire.COOKIE)
+def test_altered_cookie(far: Wire, name: str) -> None:
+    """One bit of any field of it."""
+    far.host.listen()
+    echo = far.echo(far.get_cookie())
+    with lab.Counting(far.host) as moved:
+        far.send(echo.but(**{name: echo.fields[name] ^ 16}))
+        assert far.pending() == []
+        (reason,) = moved.drops()
+        assert reason in ("DropCookie", "DropField")
+        assert (reason == "DropCookie") or name.endswith(("mtu", "grain", "rwnd", "max_flows"))
+    assert far.host.family.assocs() == []
+    far.send(echo)
+    assert far.receive(wire.COOKIE_ACK)
+
+
+def test_cookie_is_of_one_peer(far: Wire) -> None:
+    """It is worth nothing from another address or port, for another port or with another tag."""
+    far.host.listen()
+    far.host.listen(5001)
+    echo = far.echo(far.get_cookie())
+    for packet, saddr, reason in (
+        (echo, "10.2.0.2", "DropCookie"),
+        (echo.but(source=7001), "", "DropCookie"),
+        (echo.but(dest=5001), "", "DropCookie"),
+        (echo.but(tag=echo.tag ^ 1), "", "DropTag"),
+    ):
+        with lab.Counting(far.host) as moved:
+            far.send(packet, saddr)
+            assert moved.drops() == {reason: 1}
+            assert far.pending() == []
+    assert far.host.family.assocs() == []
+
+
+def test_cookie_of_another_host(net: lab.Net) -> None:
+    """Each namespace has its own secret."""
+    one, other = Wire(net), Wire(net)
+    for far in one, other:
+        far.host.listen()
+    echo = one.echo(one.get_cookie())
+    with lab.Counting(other.host) as moved:
+        other.send(echo)
+        assert moved.drops() == {"DropCookie": 1}
+    one.send(echo)
+    assert one.receive(wire.COOKIE_ACK)
+
+
+def test_replayed_cookie(far: Wire) -> None:
+    """The cookie of an association that has ended, within its life, makes nothing of the old one.
+
+    It cannot be told from a first one (the listener keeps nothing), but it must not disturb a later
+    association between the same ports.
+    """
+    listener = far.host.listen()
+    old = far.echo(far.get_cookie())
+    far.send(old)
+    far.receive(wire.COOKIE_ACK)
+    sock, _ = listener.accept()
+    far.send(Packet(wire.RESET, {"source": 7000, "dest": 5000, "tag": old.tag,
+                                 "body_tag": old.peer_tag}))
+    lab.until(lambda: sock.info().state == ltp.CLOSED, "it is reset")
+    sock.close()
+    assoc = far.connect(body_tag=0x22222222)
+    sock, _ = listener.accept()
+    far.net.sockets.append(sock)
+    before = far.host.family.assocs()
+    with lab.Counting(far.host) as moved:
+        far.send(old)
+        assert moved.drops() == {"DropState": 1}
+    assoc.alive()
+    assert [one["cookie"] for one in far.host.family.assocs()] == [before[0]["cookie"]]
+    assert sock.info().state == ltp.ESTABLISHED
+
+
+def test_peer_that_starts_anew(far: Wire) -> None:
+    """A peer that has crashed and connects from the same port: the old association ends."""
+    listener = far.host.listen()
+    far.connect()
+    old, _ = listener.accept()
+    assoc = far.connect(body_tag=0x33333333)
+    new, _ = listener.accept()
+    far.net.sockets += [old, new]
+    with pytest.raises(ConnectionResetError):
+        old.recv(10)
+    assoc.send_data(b"new", [0])
+    assert new.recv(10) == b"new"
+
+
+def test_listener_without_room(far: Wire) -> None:
+    """The accept queue is full: the cookie is dropped, and is good again when there is room."""
+    listener = far.host.listen(backlog=1)
+    far.connect(7000)
+    far.connect(7001)
+    echo = far.echo(far.get_cookie(7002))
+    with lab.Counting(far.host) as moved:
+        far.send(echo)
+        assert moved.drops() == {"DropBacklog": 1}
+        assert far.pending() == []
+    far.net.sockets.append(listener.accept()[0])
+    far.send(echo)
+    assert far.receive(wire.COOKIE_ACK)
+
+
+def test_init_for_nobody(far: Wire) -> None:
+    """The RESET knows the tag of the INIT, and is smaller than it."""
+    with lab.Counting(far.host) as moved:
+        asked = far.send(far.init())
+        ((reset, length),) = far.pending()
+        assert moved.drops() == {"DropNoAssoc": 1}
+    assert reset.kind == wire.RESET and reset.flags == 0
+    assert (reset.tag, reset.body_tag, reset.source, reset.dest) == (0x11111111, 0, 5000, 7000)
+    assert length < asked
+
+
+def test_refused(far: Wire) -> None:
+    """A RESET ends a connect() only if it knows its tag and has none of its own."""
+    sock = far.host.socket()
+    sock.setblocking(False)
+    sock.connect_ex(("10.1.0.2", 5000))
+    init = far.receive(wire.INIT)
+    reset = Packet(
+        wire.RESET, {"source": init.dest, "dest": init.source, "tag": init.body_tag}
+    )
+    for bad in (
+        reset.but(tag=init.body_tag ^ 1),
+        reset.but(body_tag=1),
+        Packet(wire.RESET, reset.fields | {"flags": wire.REFLECT}),
+    ):
+        with lab.Counting(far.host) as moved:
+            far.send(bad)
+            assert moved.drops() == {"DropTag": 1}
+        assert sock.info().state == ltp.INIT_SENT
+    far.send(reset)
+    assert sock.error() == errno.ECONNREFUSED
+
+
+def test_init_ack_for_nobody(far: Wire) -> None:
+    """An INIT_ACK that nobody asked for is answered by a RESET that returns its tag, no more."""
+    ack = Packet(wire.INIT_ACK, {"source": 7000, "dest": 5000, "tag": 77} | far.params())
+    asked = far.send(ack)
+    ((reset, length),) = far.pending()
+    assert (reset.kind, reset.flags, reset.tag) == (wire.RESET, wire.REFLECT, 77)
+    assert length < asked
+
+
+def test_resets_are_not_answered(far: Wire) -> None:
+    for flags in (0, wire.REFLECT):
+        with lab.Counting(far.host) as moved:
+            far.send(Packet(wire.RESET, {"source": 7000, "dest": 5000, "tag": 77, "flags": flags}))
+            assert moved.drops() == {"DropNoAssoc": 1}
+        assert far.pending() == []
+
+
+def test_many_cookies_cost_nothing(far: Wire) -> None:
+    """Thousands of INITs leave no trace but their answers."""
+    far.host.listen()
+    count = lab.scaled(5000, 1000)
+    protocols = slab_of_sockets()
+    for i in range(count):
+        far.send(far.init(source=1024 + i % 60000, body_tag=i + 1))
+        far.flush()
+    assert far.host.family.assocs() == []
+    assert slab_of_sockets() == protocols
+    assert far.host.counters()["OutPackets"] == count
+
+
+def slab_of_sockets() -> str:
+    """The line of /proc/net/protocols: sockets and memory in use."""
+    with open("/proc/net/protocols", encoding="ascii") as file:
+        return next(" ".join(line.split()[:4]) for line in file if line.startswith("LTP"))
+
+
+def test_icmp_errors(far: Wire) -> None:
+    """An ICMP error ends a connect() only if it quotes its packet; never an open association."""
+    listener = far.host.listen()
+    assoc = far.connect()
+    sock, _ = listener.accept()
+    far.net.sockets.append(sock)
+    quoted = ltp_quote(far, assoc.host_port, assoc.port, assoc.my_tag)
+    for code in (0, 1, 2, 3, 9, 10, 13):
+        send_icmp(far, 3, code, quoted)
+    assoc.alive()
+    assert sock.info().state == ltp.ESTABLISHED
+    new = far.host.socket()
+    new.setblocking(False)
+    new.connect_ex(("10.1.0.2", 5000))
+    init = far.receive(wire.INIT)
+    send_icmp(far, 3, 1, ltp_quote(far, init.source, init.dest, 12345))
+    assert new.info().state == ltp.INIT_SENT
+    send_icmp(far, 3, 1, ltp_quote(far, init.source, init.dest, 0))
+    assert new.error() == errno.EHOSTUNREACH
+
+
+def ltp_quote(far: Wire, source: int, dest: int, tag: int) -> bytes:
+    """The first bytes of a packet of the host's, as an ICMP error quotes them."""
+    head = struct.pack(
+        "!BBHHHBBH4s4s", 0x45, 0, 100, 0, 0, 64, 253, 0, far.host_addr, far.addr
+    )
+    return head + struct.pack("!HHI", source, dest, tag)
+
+
+def send_icmp(far: Wire, kind: int, code: int, quoted: bytes, info: int = 0) -> None:
+    body = struct.pack("!BBHI", kind, code, 0, info) + quoted
+    body = body[:2] + struct.pack("!H", wire.checksum(body)) + body[4:]
+    head = struct.pack(
+        "!BBHHHBBH4s4s", 0x45, 0, 20 + len(body), 0, 0, 64, 1, 0, far.addr, far.host_addr
+    )
+    head = head[:10] + struct.pack("!H", wire.checksum(head)) + head[12:]
+    far.sock.sendto(head + body, far.to)
