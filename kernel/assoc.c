@@ -185,7 +185,7 @@ void ltp_assoc_open(struct sock *sk, const struct ltp_params *peer, u64 rtt_ns)
 	lp->hello = NULL;
 	lp->tries = 0;
 	lp->phase = LTP_ESTABLISHED;
-	smp_store_release(&sk->sk_state, TCP_ESTABLISHED);
+	ltp_set_state(sk, TCP_ESTABLISHED);
 	ltp_mib_inc(sock_net(sk), LTP_MIB_ASSOC_ESTABLISHED);
 	ltp_assoc_heard(sk, now);
 	ltp_assoc_rearm(sk, now);
@@ -463,7 +463,7 @@ void ltp_assoc_end(struct sock *sk, int err)
 		ltp_port_put(sk);
 	}
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
-	smp_store_release(&sk->sk_state, TCP_CLOSE);
+	ltp_set_state(sk, TCP_CLOSE);
 	if (err)
 		WRITE_ONCE(sk->sk_err, err);
 	if (sock_flag(sk, SOCK_DEAD))

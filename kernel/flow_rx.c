@@ -12,6 +12,12 @@
 #include "reader.h"
 #include "timer.h"
 
+/* ltp_rx.ratio: payload in a byte of memory, in these units. */
+#define LTP_RATIO_UNIT		256
+#define LTP_RATIO_START		64
+#define LTP_RATIO_MIN		16
+#define LTP_RATIO_MAX		224
+
 /* Parts of CLOSE that are sent at once and then waited for. */
 #define LTP_CLOSE_BURST		32
 
@@ -48,6 +54,7 @@ void ltp_rx_setup(struct sock *sk)
 
 	memset(rx, 0, sizeof(*rx));
 	INIT_LIST_HEAD(&rx->flows);
+	rx->ratio = LTP_RATIO_START;
 }
 
 static void ltp_flow_rx_put(struct ltp_flow_rx *flow)
@@ -143,7 +150,8 @@ void ltp_rx_cut(struct sock *sk)
 
 static u32 ltp_rx_used(const struct sock *sk)
 {
-	return atomic_read(&sk->sk_rmem_alloc) + ltp_sk(sk)->rx.mem;
+	return atomic_read(&sk->sk_rmem_alloc) + ltp_sk(sk)->rx.mem +
+	       READ_ONCE(sk->sk_backlog.len);
 }
 
 /*
@@ -165,14 +173,24 @@ static u32 ltp_rx_free(const struct sock *sk, bool later)
  * @sk: socket
  * @later: of flows behind the one that is read next
  *
- * Payload is counted, memory is used: half of what is free allows for the
- * difference.
+ * The peer counts payload, we count memory: what came so far tells how much of
+ * one goes into the other.
  *
  * Context: socket locked, or a listener.
+ * Return: bytes
  */
 u32 ltp_rx_window(const struct sock *sk, bool later)
 {
-	return ltp_rx_free(sk, later) / 2;
+	return (u64)ltp_rx_free(sk, later) * ltp_sk(sk)->rx.ratio /
+	       LTP_RATIO_UNIT;
+}
+
+static void ltp_rx_learn_ratio(struct ltp_rx *rx, u32 payload, u32 truesize)
+{
+	u32 ratio = (u64)payload * LTP_RATIO_UNIT / truesize;
+
+	ratio = (rx->ratio * 7 + ratio) / 8;
+	rx->ratio = clamp_t(u32, ratio, LTP_RATIO_MIN, LTP_RATIO_MAX);
 }
 
 /* The first flow id that is not welcome yet. */
@@ -234,9 +252,10 @@ void ltp_rx_update(struct sock *sk)
 
 	if (!ltp_assoc_is_open(ltp_sk(sk)) || rx->fin)
 		return;
-	if ((rx->advertised < limit / 8 && window >= limit / 4) ||
-	    (rx->later_told < limit / 16 &&
-	     ltp_rx_window(sk, true) >= limit / 8) ||
+	limit = (u64)limit * rx->ratio / LTP_RATIO_UNIT;
+	if ((rx->advertised < limit / 4 && window >= limit / 2) ||
+	    (rx->later_told < limit / 8 &&
+	     ltp_rx_window(sk, true) >= limit / 4) ||
 	    ltp_rx_flow_limit(sk) - rx->limit_told >= LTP_MAX_FLOWS / 4) {
 		bool was_shut = rx->shut;
 
@@ -248,7 +267,9 @@ void ltp_rx_update(struct sock *sk)
 
 static bool ltp_rx_room(const struct sock *sk, u32 id, u32 bytes)
 {
-	return ltp_rx_free(sk, id != ltp_sk(sk)->rx.next_flow) >= bytes;
+	/* The backlog is where this packet may come from: it counts once. */
+	return ltp_rx_free(sk, id != ltp_sk(sk)->rx.next_flow) +
+	       READ_ONCE(sk->sk_backlog.len) >= bytes;
 }
 
 /* ---- thresholds ---- */
@@ -291,9 +312,10 @@ static const u16 ltp_rx_end_mib[__LTP_CLOSE_REASONS] = {
  * @flow: a flow
  *
  * Context: socket locked.
+ * Return: whether it is
  */
 bool ltp_rx_is_next(const struct sock *sk,
-			   const struct ltp_flow_rx *flow)
+		    const struct ltp_flow_rx *flow)
 {
 	const struct ltp_sock *lp = ltp_sk(sk);
 
@@ -658,6 +680,7 @@ int ltp_rx_data(struct sock *sk, struct sk_buff *skb,
 	flow->queued += skb->truesize;
 	ltp_ackmap_set(&flow->map, d->seg);
 	flow->received += p->payload;
+	ltp_rx_learn_ratio(rx, p->payload, skb->truesize);
 	if (d->seg < flow->ncrit)
 		flow->crit_got++;
 	rx->bytes += p->payload;

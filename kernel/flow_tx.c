@@ -12,9 +12,6 @@
 #include "sched.h"
 #include "timer.h"
 
-/* Payloads beyond this are kept in page fragments. */
-#define LTP_LINEAR_MAX	2048
-
 static struct kmem_cache *ltp_seg_cache;
 static struct kmem_cache *ltp_flow_tx_cache;
 
@@ -156,7 +153,7 @@ static void ltp_flow_tx_unlink(struct sock *sk, struct ltp_flow_tx *flow)
  * Context: socket locked.
  */
 void ltp_flow_tx_end(struct sock *sk, struct ltp_flow_tx *flow,
-			    enum ltp_close_reason reason)
+		     enum ltp_close_reason reason)
 {
 	flow->reason = reason;
 	ltp_report_queue(sk, flow);
@@ -287,26 +284,46 @@ void ltp_tx_unbegin(struct sock *sk, struct ltp_flow_tx *flow)
 	ltp_flow_tx_unlink(sk, flow);
 }
 
-static struct sk_buff *ltp_tx_alloc(struct sock *sk, u32 len)
+/*
+ * Payloads share pages: an skb each would take half as much again, and when a
+ * segment is sent again only its headers need a copy.
+ */
+static int ltp_tx_copy(struct sock *sk, struct sk_buff *skb, u32 len,
+		       struct iov_iter *from)
 {
-	struct sk_buff *skb;
-	int err;
+	while (len) {
+		struct page_frag *frag = sk_page_frag(sk);
+		int i = skb_shinfo(skb)->nr_frags;
+		u32 n;
 
-	if (len <= LTP_LINEAR_MAX)
-		skb = alloc_skb(LTP_HEADROOM + len, sk->sk_allocation);
-	else
-		skb = alloc_skb_with_frags(LTP_HEADROOM, len,
-					   PAGE_ALLOC_COSTLY_ORDER, &err,
-					   sk->sk_allocation);
-	if (!skb)
-		return NULL;
-	skb_reserve(skb, LTP_HEADROOM);
-	if (len <= LTP_LINEAR_MAX) {
-		skb_put(skb, len);
-	} else {
-		skb->data_len = len;
-		skb->len = len;
+		if (!sk_page_frag_refill(sk, frag))
+			return -ENOBUFS;
+		n = min(len, frag->size - frag->offset);
+		if (copy_page_from_iter(frag->page, frag->offset, n, from) != n)
+			return -EFAULT;
+		if (skb_can_coalesce(skb, i, frag->page, frag->offset)) {
+			skb_frag_size_add(&skb_shinfo(skb)->frags[i - 1], n);
+		} else if (i < MAX_SKB_FRAGS) {
+			get_page(frag->page);
+			skb_fill_page_desc(skb, i, frag->page, frag->offset, n);
+		} else {
+			return -ENOBUFS;
+		}
+		frag->offset += n;
+		len -= n;
+		skb->len += n;
+		skb->data_len += n;
+		skb->truesize += n;
 	}
+	return 0;
+}
+
+static struct sk_buff *ltp_tx_alloc(struct sock *sk)
+{
+	struct sk_buff *skb = alloc_skb(LTP_HEADROOM, sk->sk_allocation);
+
+	if (skb)
+		skb_reserve(skb, LTP_HEADROOM);
 	return skb;
 }
 
@@ -372,12 +389,12 @@ int ltp_tx_fill(struct sock *sk, struct ltp_flow_tx *flow, struct msghdr *msg)
 	seg = kmem_cache_zalloc(ltp_seg_cache, sk->sk_allocation);
 	if (!seg)
 		return err;
-	seg->skb = ltp_tx_alloc(sk, len);
+	seg->skb = ltp_tx_alloc(sk);
 	if (!seg->skb)
 		goto free_seg;
-	if (!sk_wmem_schedule(sk, ltp_seg_mem(seg)))
+	if (!sk_wmem_schedule(sk, ltp_seg_mem(seg) + len))
 		goto free_skb;
-	err = skb_copy_datagram_from_iter(seg->skb, 0, &msg->msg_iter, len);
+	err = ltp_tx_copy(sk, seg->skb, len, &msg->msg_iter);
 	if (err)
 		goto free_skb;
 	seg->flow = flow;
@@ -423,6 +440,7 @@ void ltp_tx_filled(struct sock *sk, struct ltp_flow_tx *flow)
  * @sk: socket
  *
  * Context: socket locked.
+ * Return: bytes
  */
 u32 ltp_tx_unacked(const struct sock *sk)
 {

@@ -64,7 +64,7 @@ int ltp_handshake_start(struct sock *sk)
 	if (err)
 		return err;
 	lp->phase = LTP_INIT_SENT;
-	smp_store_release(&sk->sk_state, TCP_SYN_SENT);
+	ltp_set_state(sk, TCP_SYN_SENT);
 	lp->tx.next_flow = get_random_u32();
 	lp->tx.pn = get_random_u32();
 	lp->born_ns = now;

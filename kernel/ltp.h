@@ -22,7 +22,8 @@
  * Associations are found in ltp_net.assocs (rhashtable) under RCU; sockets are
  * freed after a grace period (SOCK_RCU_FREE), so a lookup takes a reference
  * with refcount_inc_not_zero(); the key needs no second look, it never changes
- * while the socket can be found. Being in the table holds a reference. ltp_net.ports_lock guards the table of bound ports, a leaf lock.
+ * while the socket can be found. Being in the table holds a reference.
+ * ltp_net.ports_lock guards the table of bound ports, a leaf lock.
  *
  * A flow has its own reference count only because a timer may be running, and
  * spinning on the socket lock, when the flow ends: an armed timer holds a
@@ -437,6 +438,7 @@ struct ltp_tx {
  * @later_told: and that of the flows behind the next one
  * @limit_told: flow limit last told to the peer
  * @shut: that window was 0
+ * @ratio: payload in the memory of a segment, smoothed, in 1/256
  * @segments: DATA packets accepted
  * @bytes: payload bytes accepted
  * @reading: a recvmsg() is in the middle of a message
@@ -454,6 +456,7 @@ struct ltp_rx {
 	u32 advertised;
 	u32 later_told;
 	u32 limit_told;
+	u32 ratio;
 	u32 segments;
 	bool shut;
 	bool fin;
@@ -548,6 +551,13 @@ static inline struct ltp_sock *ltp_sk(const struct sock *sk)
 static inline u64 ltp_now(void)
 {
 	return ktime_get_ns();
+}
+
+/* Who sees the new state without the lock (lookups, poll) sees all before it. */
+static inline void ltp_set_state(struct sock *sk, int state)
+{
+	/* Pairs with the dependent reads behind READ_ONCE(sk->sk_state). */
+	smp_store_release(&sk->sk_state, state);
 }
 
 struct ltp_net *ltp_pernet(const struct net *net);

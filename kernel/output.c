@@ -56,7 +56,7 @@ static struct sk_buff *ltp_output_payload(const struct ltp_seg *seg)
 {
 	/*
 	 * While an earlier transmission is still queued somewhere below, its
-	 * headers are in our headroom.
+	 * headers are in our headroom. The payload is shared in any case.
 	 */
 	if (skb_cloned(seg->skb))
 		return pskb_copy(seg->skb, GFP_ATOMIC);

@@ -188,7 +188,7 @@ bool ltp_port_listen(struct sock *sk)
 			ok = false;
 	}
 	if (ok)
-		smp_store_release(&sk->sk_state, TCP_LISTEN);
+		ltp_set_state(sk, TCP_LISTEN);
 	spin_unlock_bh(&ln->ports_lock);
 	return ok;
 }

@@ -29,6 +29,7 @@ struct ltp_flow_rx *ltp_rx_pick(struct sock *sk)
  * @flow: a flow that has not ended
  *
  * Context: socket locked.
+ * Return: whether there is
  */
 bool ltp_rx_worth_placing(const struct sock *sk,
 			  const struct ltp_flow_rx *flow)
@@ -42,6 +43,7 @@ bool ltp_rx_worth_placing(const struct sock *sk,
  * @sk: socket
  *
  * Context: socket locked.
+ * Return: whether it would
  */
 bool ltp_rx_readable(const struct sock *sk)
 {

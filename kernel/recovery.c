@@ -185,6 +185,7 @@ out:
  * @sk: socket with segments in flight
  *
  * Context: socket locked.
+ * Return: time, 0: never
  */
 u64 ltp_tx_due(struct sock *sk)
 {

@@ -172,7 +172,7 @@ void ltp_tx_push(struct sock *sk)
  * Context: socket locked.
  */
 void ltp_tx_new_window(struct ltp_tx *tx, u32 pn,
-			      const struct ltp_window_fields *w)
+		       const struct ltp_window_fields *w)
 {
 	if (!ltp_after(pn, tx->window_pn))
 		return;

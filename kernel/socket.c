@@ -165,7 +165,7 @@ static void ltp_close(struct sock *sk, long timeout)
 	lock_sock(sk);
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
 	if (sk->sk_state == TCP_LISTEN) {
-		smp_store_release(&sk->sk_state, TCP_CLOSE);
+		ltp_set_state(sk, TCP_CLOSE);
 		ltp_close_listener(sk);
 	} else if (!ltp_assoc_is_open(lp)) {
 		ltp_assoc_end(sk, 0);
@@ -207,7 +207,7 @@ static void ltp_shutdown(struct sock *sk, int how)
 static int ltp_disconnect(struct sock *sk, int flags)
 {
 	if (sk->sk_state == TCP_LISTEN) {
-		smp_store_release(&sk->sk_state, TCP_CLOSE);
+		ltp_set_state(sk, TCP_CLOSE);
 		ltp_close_listener(sk);
 		return 0;
 	}
@@ -272,26 +272,28 @@ static struct sock *ltp_accept(struct sock *sk, struct proto_accept_arg *arg)
 	lock_sock(sk);
 	timeo = sock_rcvtimeo(sk, arg->flags & O_NONBLOCK);
 	while (!err) {
-		if (sk->sk_state != TCP_LISTEN) {
-			err = -EINVAL;
-		} else if (!list_empty(&lp->accept_queue)) {
-			struct ltp_sock *first =
-				list_first_entry(&lp->accept_queue,
+		struct ltp_sock *first =
+			list_first_entry_or_null(&lp->accept_queue,
 						 struct ltp_sock, accept_node);
 
+		if (sk->sk_state != TCP_LISTEN) {
+			err = -EINVAL;
+			break;
+		}
+		if (first) {
 			child = &first->inet.sk;
 			list_del_init(&first->accept_node);
 			sk_acceptq_removed(sk);
 			break;
-		} else {
-			ltp_wait(!list_empty(&lp->accept_queue) ||
-				 sk->sk_state != TCP_LISTEN);
 		}
+		ltp_wait(!list_empty(&lp->accept_queue) ||
+			 sk->sk_state != TCP_LISTEN);
 	}
 	release_sock(sk);
 	arg->err = err;
 	return child;
 }
+
 LTP_COMPAT_ACCEPT(ltp_accept);
 
 /* ---- send ---- */
@@ -471,22 +473,19 @@ out:
 
 /* ---- receive ---- */
 
-static int ltp_put_map(struct msghdr *msg, const struct ltp_flow_rx *flow)
+static struct ltp_rcvmap *ltp_make_map(const struct ltp_flow_rx *flow)
 {
 	u32 words = ltp_ackmap_words64(&flow->map), i;
 	struct ltp_rcvmap *map;
 
 	map = kvmalloc(struct_size(map, bitmap, words), GFP_KERNEL);
 	if (!map)
-		return -ENOBUFS;
+		return NULL;
 	map->seg_size = flow->seg_size;
 	map->segments = flow->map.segs;
 	for (i = 0; i < words; i++)
 		map->bitmap[i] = ltp_ackmap_word64(&flow->map, i);
-	put_cmsg(msg, SOL_LTP, LTP_RCVMAP, struct_size(map, bitmap, words),
-		 map);
-	kvfree(map);
-	return 0;
+	return map;
 }
 
 static void ltp_put_info(struct msghdr *msg, const struct ltp_flow_rx *flow)
@@ -510,17 +509,27 @@ static int ltp_recv_flow(struct sock *sk, struct ltp_flow_rx *flow,
 {
 	struct iov_iter to = msg->msg_iter;
 	size_t len = iov_iter_count(&to);
+	struct ltp_rcvmap *map = NULL;
 	int err;
 
 	err = ltp_rx_place(sk, flow, &to, flags & MSG_PEEK);
 	if (!err && !ltp_sk(sk)->holes_keep)
 		err = ltp_rx_fill_holes(flow, &to);
-	if (!err && ltp_sk(sk)->recvrcvmap)
-		err = ltp_put_map(msg, flow);
 	if (err)
 		return err;
+	if (ltp_sk(sk)->recvrcvmap) {
+		map = ltp_make_map(flow);
+		if (!map)
+			return -ENOBUFS;
+	}
+	/* The map takes all the room there is: it comes last. */
 	if (ltp_sk(sk)->recvrcvinfo)
 		ltp_put_info(msg, flow);
+	if (map)
+		put_cmsg(msg, SOL_LTP, LTP_RCVMAP,
+			 struct_size(map, bitmap,
+				     ltp_ackmap_words64(&flow->map)), map);
+	kvfree(map);
 	if (len > flow->len)
 		len = flow->len;
 	else if (len < flow->len)
@@ -621,6 +630,7 @@ static int ltp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len,
 	release_sock(sk);
 	return err;
 }
+
 LTP_COMPAT_RECVMSG(ltp_recvmsg);
 
 /* ---- the rest ---- */
@@ -679,6 +689,7 @@ static int ltp_ioctl(struct sock *sk, int cmd, int *karg)
 	release_sock(sk);
 	return err;
 }
+
 LTP_COMPAT_IOCTL(ltp_ioctl);
 
 /* proto.hash and unhash: the tables are ours, see assoc.c and port.c. */
