@@ -185,7 +185,7 @@ out:
  * @sk: socket with segments in flight
  *
  * Context: socket locked.
- * Return: time, 0: never
+ * Return: time
  */
 u64 ltp_tx_due(struct sock *sk)
 {
