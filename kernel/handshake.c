@@ -225,23 +225,29 @@ static struct sock *ltp_handshake_child(struct sock *listener,
 
 /*
  * A newer cookie: the peer has started anew, its old association cannot go on.
- * If a system call has it right now the peer will have to ask again.
+ * If a system call has it right now the peer will have to ask again. An older
+ * one is a duplicate that was long on its way, or a replay. Returns whether the
+ * way is free.
  */
-static void ltp_handshake_restart(struct sock *listener,
+static bool ltp_handshake_restart(struct sock *listener,
 				  const struct ltp_key *key, u64 made_ns)
 {
+	bool free = false;
 	struct sock *old;
 
 	rcu_read_lock();
 	old = ltp_assoc_find(sock_net(listener), key);
 	rcu_read_unlock();
 	if (!old)
-		return;
+		return true;
 	bh_lock_sock(old);
-	if (!sock_owned_by_user(old) && made_ns > ltp_sk(old)->born_ns)
+	if (!sock_owned_by_user(old) && made_ns > ltp_sk(old)->born_ns) {
 		ltp_assoc_end(old, ECONNRESET);
+		free = true;
+	}
 	bh_unlock_sock(old);
 	sock_put(old);
+	return free;
 }
 
 /**
@@ -273,11 +279,16 @@ int ltp_handshake_echo(struct sock *listener, const struct sk_buff *skb,
 	if (sk_acceptq_is_full(listener))
 		return LTP_MIB_DROP_BACKLOG;
 	made = get_unaligned_be64(&cookie->time_ns);
-	ltp_handshake_restart(listener, &key, made);
+	if (!ltp_handshake_restart(listener, &key, made))
+		return LTP_MIB_DROP_STATE;
 	child = ltp_handshake_child(listener, &key, cookie);
 	if (!child)
 		return LTP_MIB_DROP_MEMORY;
+	/* For sparse, which cannot see that sk_clone_lock() did. */
+	__acquire(&child->sk_lock.slock);
 	if (ltp_assoc_hash(child)) {
+		/* Nobody has seen it: an orphan from birth. */
+		sock_orphan(child);
 		bh_unlock_sock(child);
 		sock_put(child);
 		sock_put(child);

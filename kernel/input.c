@@ -106,6 +106,8 @@ static int ltp_input_assoc(struct sock *sk, struct sk_buff *skb,
 		return LTP_MIB_DROP_STATE;
 	if (p->type == LTP_RESET)
 		return ltp_input_reset(sk, p);
+	if (p->tag != lp->local_tag)
+		return LTP_MIB_DROP_TAG;
 	if (p->type == LTP_COOKIE_ECHO) {
 		if (!ltp_assoc_is_open(lp) ||
 		    !ltp_handshake_same(lp, p->cookie))
@@ -113,8 +115,6 @@ static int ltp_input_assoc(struct sock *sk, struct sk_buff *skb,
 		ltp_output_control(sk, LTP_COOKIE_ACK, 0, NULL, 0);
 		return 0;
 	}
-	if (p->tag != lp->local_tag)
-		return LTP_MIB_DROP_TAG;
 	if (lp->phase == LTP_INIT_SENT)
 		return p->type == LTP_INIT_ACK ?
 			       ltp_handshake_init_ack(sk, p) :
@@ -272,7 +272,7 @@ int ltp_input(struct sk_buff *skb, const struct ltp_af *af)
 
 	ltp_mib_inc(net, LTP_MIB_IN_PACKETS);
 	drop = LTP_MIB_DROP_NO_ASSOC;
-	if (skb->pkt_type != PACKET_HOST)
+	if (skb->pkt_type != PACKET_HOST || !af->unicast(skb))
 		goto drop;
 	drop = LTP_MIB_DROP_SHORT;
 	if (!pskb_may_pull(skb, sizeof(struct ltp_hdr)))

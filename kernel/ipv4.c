@@ -169,6 +169,11 @@ static int ltp_v4_reply(struct net *net, struct sk_buff *skb,
 	return net_xmit_eval(err);
 }
 
+static bool ltp_v4_unicast(const struct sk_buff *skb)
+{
+	return skb_rtable(skb)->rt_type == RTN_LOCAL;
+}
+
 static bool ltp_v4_checksum(struct sk_buff *skb)
 {
 	return skb_checksum_init(skb, IPPROTO_LTP, inet_compute_pseudo) ||
@@ -202,6 +207,7 @@ const struct ltp_af ltp_ipv4 = {
 	.mtu		= ltp_v4_mtu,
 	.xmit		= ltp_v4_xmit,
 	.reply		= ltp_v4_reply,
+	.unicast	= ltp_v4_unicast,
 	.checksum	= ltp_v4_checksum,
 	.key		= ltp_v4_skb_key,
 	.addrs		= ltp_v4_addrs,

@@ -133,6 +133,7 @@ struct ltp_key {
  * @mtu: path MTU of a connected socket
  * @xmit: send a packet of a connected socket
  * @reply: send @skb to where @to came from, from where @to was sent to
+ * @unicast: whether a received packet was for this host alone
  * @checksum: whether a received packet's checksum is wrong
  * @key: fill in a key from a received packet
  * @addrs: give a child the addresses of its key
@@ -144,6 +145,7 @@ struct ltp_af {
 	int (*xmit)(struct sock *sk, struct sk_buff *skb);
 	int (*reply)(struct net *net, struct sk_buff *skb,
 		     const struct sk_buff *to);
+	bool (*unicast)(const struct sk_buff *skb);
 	bool (*checksum)(struct sk_buff *skb);
 	void (*key)(struct ltp_key *key, const struct sk_buff *skb);
 	void (*addrs)(struct sock *child, const struct ltp_key *key);
@@ -172,7 +174,7 @@ struct ltp_timer {
 
 /**
  * struct ltp_group - flows whose deadlines are computed together
- * @ref: one a member socket
+ * @ref: one a socket: the listener and each association
  * @flows: open incoming flows of all members
  */
 struct ltp_group {
@@ -553,10 +555,9 @@ static inline u64 ltp_now(void)
 	return ktime_get_ns();
 }
 
-/* Who sees the new state without the lock (lookups, poll) sees all before it. */
 static inline void ltp_set_state(struct sock *sk, int state)
 {
-	/* Pairs with the dependent reads behind READ_ONCE(sk->sk_state). */
+	/* Lookups read it without the lock; what it stands for came before. */
 	smp_store_release(&sk->sk_state, state);
 }
 

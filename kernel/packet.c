@@ -40,8 +40,11 @@ static int ltp_parse_data(const struct ltp_data *d, u32 len,
 		return LTP_MIB_DROP_FIELD;
 	p->payload = len - sizeof(*d);
 	p->offset = sizeof(struct ltp_hdr) + sizeof(*d);
-	if (p->type == LTP_GIVEUP)
-		return p->payload || f->seg ? LTP_MIB_DROP_LENGTH : 0;
+	if (p->type == LTP_GIVEUP) {
+		if (f->seg)
+			return LTP_MIB_DROP_FIELD;
+		return p->payload ? LTP_MIB_DROP_LENGTH : 0;
+	}
 	if (!!(p->flags & LTP_F_CRITICAL) != (f->seg < f->ncrit))
 		return LTP_MIB_DROP_FLAGS;
 	expected = f->seg_size;
