@@ -66,6 +66,11 @@ class Wire:
         self.send_raw(data, saddr)
         return len(data)
 
+    def send_to(self, packet: Packet, daddr: str) -> None:
+        """To an address that is not the host's, though the frame is for it."""
+        to = socket.inet_aton(daddr)
+        self.sock.sendto(ip_packet(self.addr, to, packet.pack(self.addr, to)), self.to)
+
     # ---- in
 
     def _next(self) -> tuple[Packet, int] | None:
@@ -141,7 +146,10 @@ class Wire:
 
     def connect(self, source: int = 7000, saddr: str = "", **fields: int) -> "Assoc":
         """An association that the host's listener at port 5000 accepts."""
-        ack = self.get_cookie(source, saddr, **fields)
+        return self.connect_with(self.get_cookie(source, saddr, **fields), saddr, **fields)
+
+    def connect_with(self, ack: Packet, saddr: str = "", **fields: int) -> "Assoc":
+        """The second half: from the host's INIT_ACK on."""
         self.send(self.echo(ack), saddr)
         assert self.receive(wire.COOKIE_ACK).tag == ack.tag
         mine = self.params(**fields)

@@ -118,7 +118,7 @@ class Packet:
         known = layout(self.kind, self.fields.get("flags", 0))
         if unknown := set(self.fields) - set(known):
             raise KeyError(f"{self}: no field {unknown}")
-        values = {"type": self.kind} | self.fields
+        values = {"type": self.kind} | self.fields  # which may say another type
         return (
             struct.pack("!" + "".join(known.values()), *(values.get(name, 0) for name in known))
             + self.tail
@@ -150,11 +150,14 @@ def seal(data: bytes, saddr: bytes, daddr: bytes) -> bytes:
 
 
 def parse(data: bytes) -> Packet:
+    """Whose checksum is right, and is not among its fields."""
     kind, flags = data[8], data[9]
     known = layout(kind, flags)
     form = "!" + "".join(known.values())
     size = struct.calcsize(form)
-    return Packet(kind, dict(zip(known, struct.unpack_from(form, data))), data[size:])
+    fields = dict(zip(known, struct.unpack_from(form, data)))
+    del fields["check"]
+    return Packet(kind, fields, data[size:])
 
 
 def bitmap(*segments: int, words: int = 1) -> bytes:

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Packets with one thing wrong: each is dropped for one reason, and changes nothing.
+
+Each test has an association under way: the peer has sent a part of one flow and given up another,
+the host has sent a flow that is not acknowledged.
+"""
+import dataclasses
+from collections.abc import Iterator
+
+import pytest
+
+from tests.net import lab, ltp, wire
+from tests.net.peer import Assoc, Wire
+from tests.net.wire import (
+    ACK,
+    CLOSE,
+    CLOSE_ACK,
+    COOKIE_ACK,
+    COOKIE_ECHO,
+    DATA,
+    FIN,
+    FIN_ACK,
+    GIVEUP,
+    INIT,
+    INIT_ACK,
+    PING,
+    PONG,
+    RESET,
+    Packet,
+)
+
+U32 = 0xFFFFFFFF
+# Nothing of these may be changed by a packet that is dropped.
+STATE = (
+    "state peer_window flows_out flows_in segments_in bytes_acked bytes_received seg_size".split()
+)
+FLOW = "direction flow length arrived critical critical_arrived reason".split()
+# What the host says without being asked.
+OWN = (DATA, PING, CLOSE)
+
+
+@dataclasses.dataclass(repr=False)
+class Bench:
+    """The association and a good packet of each type."""
+
+    far: Wire
+    assoc: Assoc
+    sock: ltp.Socket
+    good: dict[int, Packet]
+    message: bytes
+    wrong: list[str] = dataclasses.field(default_factory=list)
+
+    def state(self) -> list[dict[str, object]]:
+        family = self.far.host.family
+        assocs = [{name: one[name] for name in STATE} for one in family.assocs()]
+        return assocs + [{name: one.get(name) for name in FLOW} for one in family.flows()]
+
+    def answers(self) -> list[tuple[Packet, int]]:
+        return [one for one in self.far.pending() if one[0].kind not in OWN]
+
+    def check(self, data: bytes, reason: str, what: object, proven: bool = True) -> None:
+        """Sends a packet, which must be dropped for this reason alone; done() tells."""
+        self.far.flush()
+        before = self.far.host.counters()
+        self.far.send_raw(data)
+        after = self.far.host.counters()
+        moved = {
+            name: after[name] - before[name]
+            for name in after
+            if name.startswith("Drop") and after[name] != before[name]
+        }
+        if moved != {reason: 1} or after["InPackets"] != before["InPackets"] + 1:
+            self.wrong.append(f"{moved} instead of {reason}: {what}")
+        answers = self.answers()
+        # To an address that has proven nothing, no answer is larger than the question.
+        if len(answers) > 1 or (not proven and sum(length for _, length in answers) > len(data)):
+            self.wrong.append(f"answered by {', '.join(str(one) for one, _ in answers)}: {what}")
+
+    def expect(self, packet: Packet, reason: str, proven: bool = True) -> None:
+        data = packet.pack(self.far.addr, self.far.host_addr)
+        self.check(data, reason, packet, proven)
+
+    def accepted(self, packet: Packet) -> None:
+        with lab.Counting(self.far.host) as moved:
+            self.far.send(packet)
+            assert moved.drops() == {}, packet
+
+    def done(self, before: list[dict[str, object]]) -> None:
+        """All were dropped as they should, nothing has changed, and the association still works."""
+        assert not self.wrong, "\n".join(self.wrong[:20])
+        assert self.state() == before
+        self.assoc.alive()
+
+
+@pytest.fixture(name="bench")
+def fixture_bench(net: lab.Net) -> Bench:
+    far = Wire(net)
+    listener = far.host.listen()
+    init_ack = far.get_cookie()
+    echo = far.echo(init_ack)
+    assoc = far.connect_with(init_ack)
+    sock, _ = listener.accept()
+    net.sockets.append(sock)
+    sock.send_message(bytes(5000), flags=ltp.TOLERANT, tag=9)
+    sent = assoc.receive(DATA)
+    message = bytes(range(256)) * 30  # 8 segments of 1024, the last of them shorter
+    assoc.send_data(message, [0, 2], critical=2, flags=wire.TOLERANT, tag=7)
+    data = assoc.data(message, 3, critical=2, flags=wire.TOLERANT, tag=7)
+    given_up = {"flow": assoc.flow + 1, "len": 2000, "seg_size": 1024, "body_tag": 8}
+    assoc.send(GIVEUP, flags=wire.TOLERANT, **given_up)
+    good = {
+        INIT: far.init(source=7777),
+        INIT_ACK: init_ack.but(source=7000, dest=5000, tag=assoc.host_tag),
+        COOKIE_ECHO: echo,
+        COOKIE_ACK: assoc.packet(COOKIE_ACK),
+        DATA: data,
+        ACK: assoc.ack(sent, 0, words=1).with_tail(wire.bitmap()),
+        CLOSE: assoc.packet(
+            CLOSE, flow=sent.flow, missing=2, parts=1, received=2000, reason=ltp.FRACTION, ranges=2
+        ).with_tail(wire.ranges((0, 1), (2, 1))),
+        CLOSE_ACK: assoc.packet(CLOSE_ACK, flow=assoc.flow + 1),
+        GIVEUP: assoc.packet(GIVEUP, flags=wire.TOLERANT, **given_up | {"flow": assoc.flow + 2}),
+        FIN: assoc.packet(FIN, flow=assoc.flow),
+        FIN_ACK: assoc.packet(FIN_ACK),
+        RESET: assoc.packet(RESET, body_tag=assoc.my_tag),
+        PING: assoc.packet(PING, token=1, **assoc.window()),
+        PONG: assoc.packet(PONG, token=0, **assoc.window()),
+    }
+    lab.until(lambda: sock.info().flows_in == 2, "the flows are there")
+    return Bench(far, assoc, sock, good, message)
+
+
+KINDS = [pytest.param(kind, id=wire.NAMES[kind]) for kind in sorted(wire.NAMES)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_truncated(bench: Bench, kind: int) -> None:
+    """At each length, with a checksum that is right for it."""
+    before = bench.state()
+    good = bench.good[kind]
+    whole = good.raw()
+    complete = wire.size_of(kind)
+    proven = kind not in (INIT, INIT_ACK)
+    for length in range(len(whole)):
+        if kind in (PING, PONG) and length >= complete:
+            continue
+        cut = wire.seal(whole[:length], bench.far.addr, bench.far.host_addr)
+        reason = "DropShort" if length < complete else "DropLength"
+        if kind == INIT:  # its padding is a part of it
+            reason = "DropShort"
+        bench.check(cut, reason, f"{good} cut to {length}", proven)
+    bench.done(before)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_too_long(bench: Bench, kind: int) -> None:
+    """PING and PONG may be padded, no other."""
+    before = bench.state()
+    good = bench.good[kind]
+    for more in (1, 4, 64, 1400 - len(good.raw())):
+        longer = good.with_tail(good.tail + bytes(more))
+        if kind in (PING, PONG):
+            bench.accepted(longer)
+        else:
+            bench.expect(longer, "DropLength", kind not in (INIT, INIT_ACK))
+    bench.done(before)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_checksum(bench: Bench, kind: int) -> None:
+    """One bit of any byte is another one."""
+    before = bench.state()
+    data = bench.good[kind].pack(bench.far.addr, bench.far.host_addr)
+    for i in range(len(data)):
+        flipped = data[:i] + bytes([data[i] ^ 1 << i % 8]) + data[i + 1:]
+        bench.check(flipped, "DropChecksum", f"byte {i} of {bench.good[kind]}", False)
+    bench.done(before)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_header(bench: Bench, kind: int) -> None:
+    """Ports, tag, type and flags."""
+    before = bench.state()
+    good = bench.good[kind]
+    proven = kind not in (INIT, INIT_ACK)
+    for name in "source", "dest":
+        bench.expect(good.but(**{name: 0}), "DropField", False)
+    elsewhere = good.but(source=7001)
+    if kind == COOKIE_ECHO:
+        bench.expect(elsewhere, "DropCookie", False)
+    elif kind != INIT:
+        bench.expect(elsewhere, "DropNoAssoc", False)
+    bench.expect(good.but(dest=5001), "DropNoAssoc", False)
+    if kind == INIT:
+        bench.expect(good.but(tag=1), "DropField", proven)
+    else:
+        bench.expect(good.but(tag=0), "DropField", proven)
+        for bit in range(32):
+            bench.expect(good.but(tag=good.tag ^ 1 << bit), "DropTag", proven)
+    for wrong in (0, 15, 16, 128, 255):
+        bench.expect(good.but(type=wrong), "DropType", False)
+    allowed = {DATA: 0xF, ACK: 0x3, GIVEUP: wire.TOLERANT, RESET: wire.REFLECT}.get(kind, 0)
+    for bit in range(8):
+        if not allowed & 1 << bit:
+            bench.expect(good.but(flags=good.flags | 1 << bit), "DropFlags", proven)
+    bench.done(before)
+
+
+def fields_wrong(bench: Bench) -> Iterator[tuple[Packet, str]]:
+    """Packets with a wrong field in their body, and why they are dropped."""
+    good, flow, out = bench.good, bench.assoc.flow, bench.assoc.host_flow
+    params = [
+        ("body_tag", 0),
+        ("rwnd", 0),
+        ("max_flows", 0),
+        ("grain", 0),
+        ("grain", 8),
+        ("grain", 17),
+        ("mtu", 0),
+        ("mtu", 575),
+    ]
+    for name, value in params:
+        yield good[INIT].but(**{name: value}), "DropField"
+        yield good[INIT_ACK].but(**{name: value}), "DropField"
+        for who in "peer_", "local_":
+            yield good[COOKIE_ECHO].but(**{who + name.replace("body_", ""): value}), "DropField"
+    yield good[INIT_ACK], "DropState"  # nobody is waiting for one here
+
+    data = good[DATA]
+    yield data.but(reserved=1), "DropField"
+    yield data.but(len=0), "DropField"
+    yield data.but(len=3 * 1024), "DropField"  # then there is no segment 3
+    yield data.but(len=3 * 1024 + 1), "DropLength"  # then it is the last one
+    yield data.but(len=len(bench.message) + 1), "DropFlowChanged"
+    yield data.but(seg=8), "DropField"
+    yield data.but(seg=U32), "DropField"
+    yield data.but(seg=7), "DropLength"
+    yield data.but(seg=1), "DropFlags"  # it would be critical
+    yield data.but(ncrit=9), "DropField"
+    yield data.but(ncrit=3), "DropFlowChanged"
+    yield data.but(ncrit=4), "DropFlags"
+    yield data.but(flags=wire.TOLERANT | wire.CRITICAL), "DropFlags"
+    yield data.but(flags=0), "DropFlowChanged"
+    yield data.but(body_tag=6), "DropFlowChanged"
+    for size in (0, 1, 16, 240, 1023, 1025, 1032, 65409, 65535):
+        yield data.but(seg_size=size), "DropField"
+    yield data.but(seg_size=1040), "DropLength"
+    yield data.but(seg_size=1040).with_tail(bytes(1040)), "DropFlowChanged"
+    yield data.with_tail(b""), "DropLength"
+    yield data.but(flow=flow + 1), "DropFlowChanged"  # the one that was given up
+    yield data.but(flow=flow - 1), "DropFlowClosed"
+    yield data.but(flow=flow + ltp.MAX_FLOWS), "DropFlowLimit"
+    yield data.but(flow=flow + (1 << 31) - 1), "DropFlowLimit"
+
+    giveup = good[GIVEUP]
+    yield giveup.but(reserved=1), "DropField"
+    yield giveup.but(len=0), "DropField"
+    yield giveup.but(seg=1), "DropField"
+    yield giveup.but(seg_size=0), "DropField"
+    yield giveup.but(ncrit=3), "DropField"
+    yield giveup.with_tail(b"1234"), "DropLength"
+    yield giveup.but(flow=flow), "DropFlowChanged"
+    yield giveup.but(flow=flow + 1), "DropFlowClosed"
+    yield giveup.but(flow=flow + ltp.MAX_FLOWS), "DropFlowLimit"
+
+    ack = good[ACK]
+    yield ack.but(reserved=1), "DropField"
+    yield ack.but(words=0), "DropLength"
+    yield ack.but(words=2), "DropLength"
+    yield ack.but(words=33).with_tail(bytes(33 * 4)), "DropField"
+    yield ack.but(words=65535), "DropField"
+    yield ack.but(first=1), "DropField"
+    yield ack.but(first=31), "DropField"
+    yield ack.but(first=32), "DropAckInvalid"
+    yield ack.but(first=0xFFFFFFE0), "DropField"
+    yield ack.but(base=5), "DropAckInvalid"
+    yield ack.but(base=U32), "DropAckInvalid"
+    yield ack.but(acked_pn=ack.acked_pn + 100000), "DropAckInvalid"
+    yield ack.but(flow=out + 1), "DropFlowUnknown"
+    yield ack.but(flow=flow), "DropFlowUnknown"
+
+    close = good[CLOSE]
+    for reason in (ltp.OPEN, ltp.COMPLETE, ltp.LOST, 6, 65535):
+        yield close.but(reason=reason), "DropField"
+    yield close.but(reason=ltp.GAVE_UP), "DropAckInvalid"
+    yield close.but(flow=out + 1), "DropFlowUnknown"
+    yield close.but(parts=0), "DropField"
+    yield close.but(part=1), "DropField"
+    yield close.but(parts=2), "DropField"  # a part that is not the last is full
+    yield close.but(part=9, parts=10), "DropAckInvalid"
+    yield close.but(missing=1), "DropField"
+    yield close.but(missing=3), "DropField"
+    yield close.but(missing=5, part=1, parts=2), "DropAckInvalid"
+    yield close.but(received=5001), "DropAckInvalid"
+    yield close.but(ranges=1), "DropLength"
+    yield close.but(ranges=3), "DropLength"
+    yield close.but(ranges=0).with_tail(b""), "DropField"
+    yield close.but(ranges=61, missing=61).with_tail(
+        wire.ranges(*((i * 2, 1) for i in range(61)))
+    ), "DropField"
+    for wrong in (
+        [(0, 0), (2, 2)],
+        [(0, 1), (1, 1)],
+        [(2, 1), (0, 1)],
+        [(1, 1), (1, 1)],
+        [(0, 1), (U32, 1)],
+    ):
+        yield close.with_tail(wire.ranges(*wrong)), "DropField"
+    yield close.with_tail(wire.ranges((0, 1), (4, 1))), "DropAckInvalid"
+
+    yield good[CLOSE_ACK].but(flow=flow + 5), "DropFlowUnknown"
+    yield good[CLOSE_ACK].but(part=1), "DropAckInvalid"
+    yield good[CLOSE_ACK].but(flow=flow), "DropAckInvalid"  # that one has not ended
+
+    for wrong_end in (flow - 1, flow, flow + 1, flow + 2, flow + 100):
+        yield good[FIN].but(flow=wrong_end), "DropState"
+    yield good[FIN_ACK], "DropState"
+
+    reset = good[RESET]
+    for bit in range(32):
+        yield reset.but(body_tag=reset.body_tag ^ 1 << bit), "DropTag"
+    yield reset.but(body_tag=0), "DropTag"
+    yield Packet(RESET, reset.fields | {"flags": wire.REFLECT}), "DropField"
+    head = {name: reset.fields[name] for name in ("source", "dest", "tag")}
+    reflected = Packet(RESET, head | {"flags": wire.REFLECT})
+    yield reflected, "DropTag"  # the host's tag is not the one it puts into packets
+
+
+def test_fields(bench: Bench) -> None:
+    """Each field of each body, out of its range or at odds with another, or with the flow."""
+    before = bench.state()
+    for packet, reason in fields_wrong(bench):
+        if packet.kind == RESET and packet.flags and "body_tag" in packet.fields:
+            continue
+        bench.expect(packet, reason, packet.kind not in (INIT, INIT_ACK))
+    bench.done(before)
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind.values[0] not in (INIT_ACK, FIN, FIN_ACK)]
+)
+def test_good(bench: Bench, kind: int) -> None:
+    """The packets that the others are made from are good ones."""
+    bench.accepted(bench.good[kind])
+
+
+def test_connecting(net: lab.Net) -> None:
+    """A host that waits for an INIT_ACK, then for a COOKIE_ACK, takes nothing else."""
+    far = Wire(net)
+    sock = far.host.socket()
+    sock.setblocking(False)
+    sock.connect_ex(("10.1.0.2", 5000))
+    init = far.receive(INIT)
+    ports = {"source": init.dest, "dest": init.source, "tag": init.body_tag}
+    good = Packet(INIT_ACK, ports | far.params())
+    others = {
+        COOKIE_ACK: {},
+        DATA: {"flow": 100, "len": 4, "seg_size": 16},
+        ACK: {"flow": init.flow},
+        FIN: {"flow": 100},
+        FIN_ACK: {},
+        PING: {},
+        PONG: {},
+        CLOSE_ACK: {},
+        GIVEUP: {"flow": 100, "len": 4, "seg_size": 16},
+    }
+    for kind, fields in others.items():
+        with lab.Counting(far.host) as moved:
+            tail = b"1234" if kind == DATA else b""
+            far.send(Packet(kind, ports | fields, tail))
+            assert moved.drops() == {"DropState": 1}, wire.NAMES[kind]
+    with lab.Counting(far.host) as moved:
+        far.send(good.but(tag=good.tag ^ 1))
+        assert moved.drops() == {"DropTag": 1}
+    assert sock.info().state == ltp.INIT_SENT
+    far.send(good)
+    assert sock.info().state == ltp.COOKIE_SENT
+    far.receive(COOKIE_ECHO)
+    with lab.Counting(far.host) as moved:
+        far.send(good.but(body_tag=5))
+        assert moved.drops() == {"DropState": 1}
+    far.send(Packet(COOKIE_ACK, ports))
+    assert sock.info().state == ltp.ESTABLISHED
+
+
+def test_listener_takes_only_init_and_cookies(net: lab.Net) -> None:
+    """All else is for an association that does not exist."""
+    far = Wire(net)
+    far.host.listen()
+    for kind in (INIT_ACK, COOKIE_ACK, DATA, ACK, FIN, FIN_ACK, PING, PONG, CLOSE_ACK, GIVEUP):
+        packet = Packet(kind, {"source": 7000, "dest": 5000, "tag": 99})
+        if kind == INIT_ACK:
+            packet = packet.but(**far.params())
+        if kind in (DATA, GIVEUP):
+            packet = packet.but(len=4, seg_size=16)
+        if kind == DATA:
+            packet = packet.with_tail(b"1234")
+        with lab.Counting(far.host) as moved:
+            asked = far.send(packet)
+            assert moved.drops() == {"DropNoAssoc": 1}
+        ((reset, length),) = far.pending()
+        assert (reset.kind, reset.flags, reset.tag) == (RESET, wire.REFLECT, 99)
+        assert length <= asked
+
+
+def test_not_for_us(net: lab.Net) -> None:
+    """A broadcast address, or a frame for somebody else, makes and answers nothing."""
+    far = Wire(net)
+    far.host.listen()
+    for daddr in ("255.255.255.255", "10.1.255.255", "224.0.0.1"):
+        with lab.Counting(far.host) as moved:
+            far.send_to(far.init(), daddr)
+            assert far.pending() == []
+            assert moved["OutPackets"] == 0
