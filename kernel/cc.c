@@ -44,7 +44,10 @@ EXPORT_SYMBOL_IF_KUNIT(ltp_cc_find);
 void ltp_cc_init(struct ltp_cc *cc, const struct ltp_cc_ops *ops, u32 mss,
 		 u64 now_ns, u64 rtt_ns)
 {
+	u32 seed = cc->seed;
+
 	memset(cc, 0, sizeof(*cc));
+	cc->seed = seed;
 	cc->ops = ops;
 	cc->mss = mss;
 	ops->init(cc, now_ns, rtt_ns);

@@ -44,6 +44,8 @@ struct ltp_cc_sample {
  * @cwnd: bytes that may be in flight
  * @pacing_rate: 0: not paced
  * @mss: bytes in a full segment
+ * @seed: a number that others hardly have, set before ltp_cc_init(): what all
+ *	should not do at the same time depends on it
  * @priv: the algorithm's own state
  */
 struct ltp_cc {
@@ -51,6 +53,7 @@ struct ltp_cc {
 	u64 pacing_rate;
 	u32 cwnd;
 	u32 mss;
+	u32 seed;
 	u64 priv[32];
 };
 

@@ -53,6 +53,8 @@
 #define BDP_NOMINAL_RTT_NS	NSEC_PER_MSEC
 
 #define BDP_FULL_ROUNDS		3
+/* One round may have been slow for another reason: a late timer, a busy host. */
+#define BDP_FULL_QUEUE		1
 #define BDP_CYCLE		8
 /*
  * A queue that outlives so many rounds of yielding is not ours: then compete,
@@ -93,6 +95,7 @@ enum bdp_step {
  * @rate: largest delivery rate of each of the last rounds that had one
  * @btlbw: largest of them, bytes a second, 0: nothing measured
  * @full_rate: @btlbw when STARTUP last saw it grow
+ * @up_rate: @btlbw when the last step up began, 0: there was none
  * @rtprop_ns: smallest RTT, 0: none measured
  * @rtprop_at_ns: when it was measured
  * @round_rtt_ns: smallest RTT in this round
@@ -131,6 +134,7 @@ struct bdp {
 	u64 rate[BDP_RATE_ROUNDS];
 	u64 btlbw;
 	u64 full_rate;
+	u64 up_rate;
 	u64 rtprop_ns;
 	u64 rtprop_at_ns;
 	u64 round_rtt_ns;
@@ -225,11 +229,11 @@ static void bdp_enter(struct bdp *b, u8 phase, u64 now)
 	b->phase_at_ns = now;
 }
 
-static void bdp_enter_steady(struct bdp *b, u64 now)
+static void bdp_enter_steady(const struct ltp_cc *cc, struct bdp *b, u64 now)
 {
 	bdp_enter(b, BDP_STEADY, now);
 	/* Associations that start together should not ask together. */
-	b->step = BDP_DOWN + hash_64(now, 32) % (BDP_CYCLE - 1);
+	b->step = BDP_DOWN + hash_64(now + cc->seed, 32) % (BDP_CYCLE - 1);
 }
 
 /* Delivery rate: a new round evicts the oldest, but only if it has a sample. */
@@ -368,7 +372,8 @@ static void bdp_end_round(struct ltp_cc *cc, struct bdp *b, u64 now)
 			b->full_rounds++;
 		}
 		if (b->btlbw && (b->full_rounds >= BDP_FULL_ROUNDS ||
-				 b->queue_rounds || congested)) {
+				 b->queue_rounds >= BDP_FULL_QUEUE ||
+				 congested)) {
 			b->full = 1;
 			bdp_enter(b, BDP_DRAIN, now);
 		}
@@ -397,6 +402,16 @@ static void bdp_start_round(struct bdp *b, u64 delivered)
 	b->ce_acks = 0;
 }
 
+/*
+ * Did the step up find all that it asked for, and no queue? Then somebody has
+ * left, or the estimate was made in a bad moment: ask again at once.
+ */
+static bool bdp_rate_is_free(const struct bdp *b)
+{
+	return b->up_rate && b->empty &&
+	       b->btlbw >= b->up_rate + b->up_rate / 6;
+}
+
 static void bdp_advance(const struct ltp_cc *cc, struct bdp *b,
 			const struct ltp_cc_sample *s)
 {
@@ -406,14 +421,19 @@ static void bdp_advance(const struct ltp_cc *cc, struct bdp *b,
 	switch (b->phase) {
 	case BDP_DRAIN:
 		if (s->in_flight <= product || since > 4 * b->rtprop_ns)
-			bdp_enter_steady(b, s->now_ns);
+			bdp_enter_steady(cc, b, s->now_ns);
 		break;
 	case BDP_STEADY:
 		if (since <= b->rtprop_ns &&
 		    !(b->step == BDP_DOWN && s->in_flight <= product))
 			break;
-		b->step = (b->step + 1) % BDP_CYCLE;
+		if (b->step == BDP_DOWN && bdp_rate_is_free(b))
+			b->step = BDP_UP;
+		else
+			b->step = (b->step + 1) % BDP_CYCLE;
 		b->phase_at_ns = s->now_ns;
+		if (b->step == BDP_UP)
+			b->up_rate = b->btlbw;
 		break;
 	case BDP_PROBE_RTT:
 		if (!b->phase_at_ns) {
@@ -422,7 +442,7 @@ static void bdp_advance(const struct ltp_cc *cc, struct bdp *b,
 				b->phase_at_ns = s->now_ns;
 		} else if (since > max_t(u64, 2 * b->rtprop_ns,
 					 BDP_PROBE_RTT_NS)) {
-			bdp_enter_steady(b, s->now_ns);
+			bdp_enter_steady(cc, b, s->now_ns);
 		}
 		break;
 	}
@@ -521,6 +541,7 @@ static void bdp_reset(struct bdp *b, u64 now)
 	memset(b->rate, 0, sizeof(b->rate));
 	b->btlbw = 0;
 	b->full_rate = 0;
+	b->up_rate = 0;
 	b->full_rounds = 0;
 	b->queue_rounds = 0;
 	b->full = 0;
@@ -573,7 +594,12 @@ static void bdp_on_idle(struct ltp_cc *cc, u64 now_ns, u64 idle_ns)
 		b->renew_rtprop = 1;
 	if (b->phase != BDP_STARTUP) {
 		bdp_enter(b, BDP_STEADY, now_ns);
-		b->step = BDP_CRUISE;
+		/*
+		 * Not all that answer one trigger may ask for more at once; but
+		 * flows shorter than a cycle must come to its end together.
+		 */
+		if (b->step < BDP_CRUISE)
+			b->step = BDP_CRUISE;
 	}
 	/* Neither a gain nor what loss asked for: the last rate, no more. */
 	cc->pacing_rate = min(bdp_rate(cc, b), cc->pacing_rate);

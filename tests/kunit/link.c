@@ -251,6 +251,7 @@ void link_start(struct link *link, const struct ltp_cc_ops *ops)
 
 		ltp_loss_init(&s->loss);
 		ltp_loss_rtt(&s->loss, link->rtt_ns, 0);
+		s->cc.seed = i;
 		ltp_cc_init(&s->cc, ops, LINK_MSS, link->now, link->rtt_ns);
 	}
 }
