@@ -196,8 +196,6 @@ def test_send_to_one_that_closed(pair):
     assert is_sentence(e.value)
 
 
-
-
 @pytest.fixture
 def peer():
     """Forks a peer that does what a body says with its connection, until it is killed."""
@@ -226,8 +224,8 @@ def peer():
 
 @pytest.mark.parametrize("moment", range(5))
 def test_peer_dies_in_the_middle_of_a_message(listener, peer, moment):
-    pid, server = peer(listener, lambda c: c.send(torch.ones(1 << 26)))
-    y = torch.empty(1 << 26)
+    pid, server = peer(listener, lambda c: c.send(torch.ones(1 << 24)))
+    y = torch.empty(1 << 24)
 
     def kill():
         time.sleep(0.02 * moment)
@@ -245,9 +243,13 @@ def test_peer_dies_in_the_middle_of_a_message(listener, peer, moment):
 
 def test_peer_dies_while_we_send(listener, peer):
     pid, server = peer(listener, lambda c: time.sleep(60))
-    killer = in_thread(lambda: (time.sleep(0.2), os.kill(pid, signal.SIGKILL)))
+
+    def kill():
+        time.sleep(0.2)
+        os.kill(pid, signal.SIGKILL)
+    killer = in_thread(kill)
     with server, pytest.raises((ltp_torch.PeerDied, ltp_torch.BrokenConnection)) as e:
-        server.send(torch.ones(1 << 26), timeout=SOON)
+        server.send(torch.ones(1 << 24), timeout=SOON)
     assert is_sentence(e.value)
     killer.join()
 
@@ -330,7 +332,7 @@ def test_the_lock_is_free_while_waiting(pair, listener):
                  lambda: listener.accept(timeout=0.5),
                  lambda: ltp_torch.Gather([server], torch.empty(1))(torch.empty(1), timeout=0.5),
                  lambda: client.send(torch.empty(1 << 24), timeout=0.5)):
-        # Other work of the machine may slow it down; with the lock held it would be next to nothing.
+        # Other work of the machine may slow it down; with the lock held it would be nearly nothing.
         assert counted(expire(wait)) > base / 10
 
 
