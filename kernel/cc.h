@@ -22,7 +22,8 @@
  * @prior_delivered: value of @delivered when the newest packet was sent
  * @interval_ns: time over which @delivered - @prior_delivered took place: the
  *	longer of the send and the ACK interval
- * @app_limited: the sender had nothing to send in that time
+ * @app_limited: the sender had nothing to send in that time, or sent less than
+ *	it was allowed to
  * @ce: the packet was marked by ECN
  */
 struct ltp_cc_sample {

@@ -53,8 +53,6 @@
 #define BDP_NOMINAL_RTT_NS	NSEC_PER_MSEC
 
 #define BDP_FULL_ROUNDS		3
-/* One round may have been slow for another reason: a late timer, a busy host. */
-#define BDP_FULL_QUEUE		1
 #define BDP_CYCLE		8
 /*
  * A queue that outlives so many rounds of yielding is not ours: then compete,
@@ -267,7 +265,8 @@ static void bdp_take_rate(struct bdp *b, const struct ltp_cc_sample *s)
 	rate = div64_u64(bytes * NSEC_PER_SEC, s->interval_ns);
 	rate = min(rate, BDP_RATE_MAX);
 	b->round_rate = max(b->round_rate, rate);
-	if (s->app_limited && rate < b->btlbw)
+	/* Less was sent than could have been: that is no news of the path. */
+	if ((s->app_limited || bdp_yields(b)) && rate < b->btlbw)
 		return;
 
 	if (b->rate_round != b->rounds) {
@@ -372,8 +371,7 @@ static void bdp_end_round(struct ltp_cc *cc, struct bdp *b, u64 now)
 			b->full_rounds++;
 		}
 		if (b->btlbw && (b->full_rounds >= BDP_FULL_ROUNDS ||
-				 b->queue_rounds >= BDP_FULL_QUEUE ||
-				 congested)) {
+				 b->queue_rounds || congested)) {
 			b->full = 1;
 			bdp_enter(b, BDP_DRAIN, now);
 		}

@@ -205,6 +205,7 @@ enum ltp_seg_state {
  * @state: enum ltp_seg_state
  * @critical: must arrive
  * @app_limited: sent while there was nothing else to send
+ * @cwnd_limited: the congestion window had held it back
  * @ack_now: a probe: ask for an ACK at once
  */
 struct ltp_seg {
@@ -223,6 +224,7 @@ struct ltp_seg {
 	u8 state;
 	u8 critical:1;
 	u8 app_limited:1;
+	u8 cwnd_limited:1;
 	u8 ack_now:1;
 };
 
@@ -391,6 +393,7 @@ enum ltp_queue {
  * @lost: loss verdicts
  * @sent: DATA packets sent
  * @probes: tail probes
+ * @cwnd_limited: the congestion window, not pacing, holds segments back
  * @fin_sent: a FIN was sent
  * @fin_acked: and answered
  */
@@ -424,6 +427,7 @@ struct ltp_tx {
 	u32 lost;
 	u32 sent;
 	u32 probes;
+	bool cwnd_limited;
 	bool fin_sent;
 	bool fin_acked;
 };

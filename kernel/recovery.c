@@ -50,6 +50,23 @@ struct ltp_newest {
 	bool known;
 };
 
+/*
+ * How long did it take to send, and to deliver, what was delivered? If it came
+ * as fast as we sent, and no window held us back, it says how fast we sent (a
+ * timer was late, the host busy) and nothing of the path: as if there had been
+ * no more to send.
+ */
+static void ltp_tx_take_intervals(const struct ltp_seg *seg,
+				  struct ltp_cc_sample *s)
+{
+	u64 sent = seg->sent_ns - seg->first_sent_ns;
+	u64 came = s->now_ns - seg->delivered_ns;
+
+	s->interval_ns = max(sent, came);
+	s->app_limited = seg->app_limited ||
+			 (!seg->cwnd_limited && came <= sent + sent / 8);
+}
+
 /* One segment has arrived; @s and @newest learn from it if it was sent once. */
 static void ltp_tx_acked_seg(struct sock *sk, struct ltp_seg *seg,
 			     const struct ltp_ack_fields *a,
@@ -73,9 +90,7 @@ static void ltp_tx_acked_seg(struct sock *sk, struct ltp_seg *seg,
 		newest->pn = seg->pn;
 		newest->sent_ns = seg->sent_ns;
 		s->prior_delivered = seg->delivered;
-		s->interval_ns = max(seg->sent_ns - seg->first_sent_ns,
-				     s->now_ns - seg->delivered_ns);
-		s->app_limited = seg->app_limited;
+		ltp_tx_take_intervals(seg, s);
 		tx->first_sent_ns = seg->sent_ns;
 	}
 	if (seg->pn == a->acked_pn) {

@@ -72,6 +72,7 @@ void ltp_tx_stamp(struct sock *sk, struct ltp_seg *seg, u64 now)
 	seg->delivered_ns = tx->delivered_ns;
 	seg->first_sent_ns = tx->first_sent_ns;
 	seg->app_limited = !!tx->app_limited;
+	seg->cwnd_limited = tx->cwnd_limited;
 	tx->sent++;
 	tx->last_sent_ns = now;
 	ltp_pacing_sent(&tx->pacing, ltp_tx_rate(tx), seg->len, now);
@@ -120,8 +121,10 @@ static int ltp_tx_train(struct sock *sk, struct list_head *train, u64 now)
 	for (n = 0; n < LTP_TRAIN; n++) {
 		seg = ltp_tx_pick(tx);
 		if (!seg) {
-			/* Not congestion control is what holds it back. */
-			if (tx->flight < tx->cc.cwnd)
+			/* Is it congestion control that holds it back? */
+			tx->cwnd_limited = tx->flight + tx->cc.mss >
+					   tx->cc.cwnd;
+			if (!tx->cwnd_limited)
 				tx->app_limited = tx->delivered + tx->flight ?:
 						  1;
 			break;
@@ -131,6 +134,7 @@ static int ltp_tx_train(struct sock *sk, struct list_head *train, u64 now)
 					    now - tx->last_sent_ns);
 		delay = ltp_pacing_delay(&tx->pacing, now);
 		if (delay) {
+			tx->cwnd_limited = false;
 			ltp_timer_start(&lp->pace, now + delay);
 			break;
 		}
