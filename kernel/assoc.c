@@ -50,6 +50,8 @@ void ltp_assoc_clear(struct sock *sk)
 	lp->events = 0;
 	lp->hello = NULL;
 	lp->peer_tag = 0;
+	lp->first_flow = 0;
+	lp->first_pn = 0;
 	do
 		lp->local_tag = get_random_u32();
 	while (!lp->local_tag);

@@ -552,8 +552,13 @@ static int ltp_rx_flow(struct sock *sk, const struct ltp_packet *p, u64 now,
 		       flow->tolerant == !!(p->flags & LTP_F_TOLERANT) ?
 			       0 : LTP_MIB_DROP_FLOW_CHANGED;
 	}
-	if (!ltp_before(d->flow, rx->next_flow))
-		return ltp_rx_begin(sk, p, now, found);
+	if (!ltp_before(d->flow, rx->next_flow)) {
+		if (!sock_flag(sk, SOCK_DEAD))
+			return ltp_rx_begin(sk, p, now, found);
+		/* Nobody will read it: as TCP does, say so. */
+		ltp_assoc_abort(sk, ECONNRESET);
+		return LTP_MIB_DROP_STATE;
+	}
 	/*
 	 * Forgotten, so either it arrived whole or its sender has answered the
 	 * CLOSE. One who still sends has missed the former.
@@ -651,11 +656,6 @@ int ltp_rx_data(struct sock *sk, struct sk_buff *skb,
 	struct ltp_flow_rx *flow;
 	int drop;
 
-	if (sock_flag(sk, SOCK_DEAD)) {
-		/* Nobody will read it: as TCP does, say so. */
-		ltp_assoc_abort(sk, ECONNRESET);
-		return LTP_MIB_DROP_STATE;
-	}
 	drop = ltp_rx_flow(sk, p, now, &flow);
 	if (drop)
 		return drop;
@@ -707,10 +707,6 @@ int ltp_rx_giveup(struct sock *sk, const struct ltp_packet *p, u64 now)
 	struct ltp_flow_rx *flow;
 	int drop;
 
-	if (sock_flag(sk, SOCK_DEAD)) {
-		ltp_assoc_abort(sk, ECONNRESET);
-		return LTP_MIB_DROP_STATE;
-	}
 	drop = ltp_rx_flow(sk, p, now, &flow);
 	if (drop)
 		return drop;

@@ -32,7 +32,8 @@ static void ltp_handshake_send(struct sock *sk, u64 now)
 				 be32_to_cpu(lp->hello->params.tag),
 				 &lp->hello->cookie,
 				 sizeof(lp->hello->cookie));
-		wait = ltp_loss_pto(&lp->tx.loss, 0);
+		if (lp->tx.loss.srtt_ns)
+			wait = ltp_loss_pto(&lp->tx.loss, 0);
 	} else {
 		struct ltp_init init = {};
 
@@ -104,6 +105,37 @@ void ltp_handshake_retry(struct sock *sk, u64 now)
 	ltp_handshake_send(sk, now);
 }
 
+/*
+ * Does the cookie of this very peer, asking once more, lie behind us? Its
+ * COOKIE_ACK was lost for so long that it took its cookie for expired: it gets
+ * one for the association that it made. Afterwards nothing of this changes, so
+ * it can be read without the lock.
+ */
+static bool ltp_handshake_known(const struct sock *listener,
+				const struct ltp_key *key,
+				const struct ltp_params *peer,
+				struct ltp_params *local)
+{
+	const struct ltp_sock *lp;
+	struct sock *sk;
+	bool known;
+
+	rcu_read_lock();
+	sk = ltp_assoc_find(sock_net(listener), key);
+	rcu_read_unlock();
+	if (!sk)
+		return false;
+	lp = ltp_sk(sk);
+	known = lp->first_pn && lp->peer_tag == be32_to_cpu(peer->tag);
+	if (known) {
+		local->tag = cpu_to_be32(lp->local_tag);
+		local->flow = cpu_to_be32(lp->first_flow);
+		local->pn = cpu_to_be32(lp->first_pn);
+	}
+	sock_put(sk);
+	return known;
+}
+
 /**
  * ltp_handshake_init() - answer an INIT with a cookie, keeping nothing
  * @listener: who would accept it
@@ -121,11 +153,13 @@ void ltp_handshake_init(struct sock *listener, const struct sk_buff *skb,
 
 	af->key(&key, skb);
 	ltp_assoc_params_out(listener, &ack.params);
-	do
-		ack.params.tag = cpu_to_be32(get_random_u32());
-	while (!ack.params.tag);
-	ack.params.flow = cpu_to_be32(get_random_u32());
-	ack.params.pn = cpu_to_be32(get_random_u32());
+	if (!ltp_handshake_known(listener, &key, p->params, &ack.params)) {
+		do
+			ack.params.tag = cpu_to_be32(get_random_u32());
+		while (!ack.params.tag);
+		ack.params.flow = cpu_to_be32(get_random_u32());
+		ack.params.pn = cpu_to_be32(get_random_u32());
+	}
 	ack.cookie.peer = *p->params;
 	ack.cookie.local = ack.params;
 	ltp_cookie_make(&ack.cookie, &ltp_sock_net(listener)->cookie_key, &key,
@@ -157,7 +191,8 @@ int ltp_handshake_init_ack(struct sock *sk, const struct ltp_packet *p)
 	lp->hello->cookie = *p->cookie;
 	/* Only an INIT that was sent once has an unambiguous RTT. */
 	if (lp->tries == 1)
-		ltp_loss_rtt(&lp->tx.loss, now - lp->tx.last_sent_ns, 0);
+		ltp_loss_rtt(&lp->tx.loss,
+			     max(now - lp->tx.last_sent_ns, 1ULL), 0);
 	lp->phase = LTP_COOKIE_SENT;
 	lp->heard_ns = now;
 	lp->tries = 0;
@@ -218,8 +253,10 @@ static struct sock *ltp_handshake_child(struct sock *listener,
 	lp->key = *key;
 	lp->group = ltp_group_get(ltp_sk(listener)->group);
 	lp->local_tag = be32_to_cpu(cookie->local.tag);
-	lp->tx.next_flow = be32_to_cpu(cookie->local.flow);
-	lp->tx.pn = be32_to_cpu(cookie->local.pn);
+	lp->first_flow = be32_to_cpu(cookie->local.flow);
+	lp->first_pn = be32_to_cpu(cookie->local.pn);
+	lp->tx.next_flow = lp->first_flow;
+	lp->tx.pn = lp->first_pn;
 	return child;
 }
 
@@ -297,7 +334,7 @@ int ltp_handshake_echo(struct sock *listener, const struct sk_buff *skb,
 	ltp_port_inherit(child, listener);
 	ltp_mib_inc(sock_net(child), LTP_MIB_ASSOC_PASSIVE);
 	ltp_sk(child)->born_ns = made;
-	ltp_assoc_open(child, &cookie->peer, now - made);
+	ltp_assoc_open(child, &cookie->peer, max(now - made, 1ULL));
 	ltp_output_control(child, LTP_COOKIE_ACK, 0, NULL, 0);
 	list_add_tail(&ltp_sk(child)->accept_node,
 		      &ltp_sk(listener)->accept_queue);

@@ -494,6 +494,8 @@ struct ltp_rx {
  * @phase: enum ltp_state
  * @local_tag: verification tag the peer must use
  * @peer_tag: tag to send
+ * @first_flow: of an accepted socket: id of the first flow it sends
+ * @first_pn: of an accepted socket: its first packet number
  * @peer_mtu: largest packet the peer can take
  * @born_ns: when it began: connect(), or the time in the cookie
  * @heard_ns: when a packet with the right tag last came
@@ -531,6 +533,8 @@ struct ltp_sock {
 	u8 phase;
 	u32 local_tag;
 	u32 peer_tag;
+	u32 first_flow;
+	u32 first_pn;
 	u32 peer_mtu;
 	u64 born_ns;
 	u64 heard_ns;

@@ -74,7 +74,7 @@ static void ltp_tx_acked_seg(struct sock *sk, struct ltp_seg *seg,
 			     struct ltp_newest *newest)
 {
 	struct ltp_tx *tx = &ltp_sk(sk)->tx;
-	u64 age = s->now_ns - seg->sent_ns;
+	u64 age = max(s->now_ns - seg->sent_ns, 1ULL);
 	bool sure = seg->sends == 1 || seg->pn == a->acked_pn;
 
 	if (seg->state == LTP_SEG_IN_FLIGHT)

@@ -321,11 +321,10 @@ static int ltp_sndinfo_parse(struct msghdr *msg, struct ltp_sndinfo *info)
 	return 0;
 }
 
+/* The error itself is taken when it is returned: sk_stream_error() does that. */
 static int ltp_send_state(struct sock *sk)
 {
-	if (sk->sk_err)
-		return sock_error(sk);
-	if (sk->sk_shutdown & SEND_SHUTDOWN)
+	if (sk->sk_err || (sk->sk_shutdown & SEND_SHUTDOWN))
 		return -EPIPE;
 	return ltp_assoc_is_open(ltp_sk(sk)) ? 0 : -ENOTCONN;
 }
