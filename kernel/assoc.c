@@ -48,6 +48,7 @@ void ltp_assoc_clear(struct sock *sk)
 	lp->phase = LTP_CLOSED;
 	lp->hashed = 0;
 	lp->events = 0;
+	atomic_set(&lp->report_mem, 0);
 	lp->hello = NULL;
 	lp->peer_tag = 0;
 	lp->first_flow = 0;

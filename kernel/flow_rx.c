@@ -150,7 +150,11 @@ void ltp_rx_cut(struct sock *sk)
 
 static u32 ltp_rx_used(const struct sock *sk)
 {
-	return atomic_read(&sk->sk_rmem_alloc) + ltp_sk(sk)->rx.mem +
+	int queued = atomic_read(&sk->sk_rmem_alloc) -
+		     atomic_read(&ltp_sk(sk)->report_mem);
+
+	/* The two are not read at the same time. */
+	return max(queued, 0) + ltp_sk(sk)->rx.mem +
 	       READ_ONCE(sk->sk_backlog.len);
 }
 
@@ -181,8 +185,13 @@ static u32 ltp_rx_free(const struct sock *sk, bool later)
  */
 u32 ltp_rx_window(const struct sock *sk, bool later)
 {
-	return (u64)ltp_rx_free(sk, later) * ltp_sk(sk)->rx.ratio /
-	       LTP_RATIO_UNIT;
+	const struct ltp_rx *rx = &ltp_sk(sk)->rx;
+	u32 window = (u64)ltp_rx_free(sk, later) * rx->ratio / LTP_RATIO_UNIT;
+
+	if (window >= rx->seg_size)
+		return window;
+	/* Less than a segment is nothing, but an empty buffer takes one. */
+	return !later && !atomic_read(&sk->sk_rmem_alloc);
 }
 
 static void ltp_rx_learn_ratio(struct ltp_rx *rx, u32 payload, u32 truesize)
@@ -506,7 +515,7 @@ static int ltp_rx_begin(struct sock *sk, const struct ltp_packet *p, u64 now,
 	if (!ltp_before(d->flow, ltp_rx_flow_limit(sk)) ||
 	    (rx->fin && !ltp_before(d->flow, rx->flow_end)))
 		return LTP_MIB_DROP_FLOW_LIMIT;
-	if (!ltp_rx_room(sk, d->flow, mem))
+	if (!ltp_rx_room(sk, d->flow, mem) && !list_empty(&rx->flows))
 		return LTP_MIB_DROP_RCVBUF;
 	flow = kmem_cache_zalloc(ltp_flow_rx_cache, GFP_ATOMIC);
 	if (!flow)
@@ -528,6 +537,7 @@ static int ltp_rx_begin(struct sock *sk, const struct ltp_packet *p, u64 now,
 	flow->ncrit = d->ncrit;
 	flow->tolerant = p->flags & LTP_F_TOLERANT;
 	flow->mem = mem;
+	rx->seg_size = d->seg_size;
 	rx->mem += mem;
 	ltp_rx_insert(rx, flow);
 	ltp_group_flow_begins(ltp_sk(sk)->group);
@@ -624,6 +634,12 @@ static int ltp_rx_after_end(struct sock *sk, struct ltp_flow_rx *flow,
 	return LTP_MIB_DROP_FLOW_CLOSED;
 }
 
+/* However small the buffer is, the reader gets its message bit by bit. */
+static bool ltp_rx_needs(const struct sock *sk, const struct ltp_flow_rx *flow)
+{
+	return ltp_rx_is_next(sk, flow) && skb_queue_empty(&flow->queue);
+}
+
 /*
  * No room: the sender must not take our silence for death, nor for loss. One
  * answer speaks for all that came in the time an ACK may take.
@@ -667,7 +683,8 @@ int ltp_rx_data(struct sock *sk, struct sk_buff *skb,
 		consume_skb(skb);
 		return 0;
 	}
-	if (!ltp_rx_room(sk, flow->id, skb->truesize) ||
+	if ((!ltp_rx_room(sk, flow->id, skb->truesize) &&
+	     !ltp_rx_needs(sk, flow)) ||
 	    !sk_rmem_schedule(sk, skb, skb->truesize)) {
 		ltp_rx_refuse(sk, now);
 		return LTP_MIB_DROP_RCVBUF;

@@ -243,6 +243,7 @@ static struct sock *ltp_handshake_child(struct sock *listener,
 	if (!child)
 		return NULL;
 	lp = ltp_sk(child);
+	sock_prot_inuse_add(sock_net(child), child->sk_prot, 1);
 	/* What the clone must not share with the listener, or look like. */
 	child->sk_state = TCP_CLOSE;
 	inet_sk(child)->inet_opt = NULL;
@@ -334,7 +335,10 @@ int ltp_handshake_echo(struct sock *listener, const struct sk_buff *skb,
 	ltp_port_inherit(child, listener);
 	ltp_mib_inc(sock_net(child), LTP_MIB_ASSOC_PASSIVE);
 	ltp_sk(child)->born_ns = made;
-	ltp_assoc_open(child, &cookie->peer, max(now - made, 1ULL));
+	/* An older cookie was sent more than once: no round-trip time. */
+	ltp_assoc_open(child, &cookie->peer,
+		       now - made < LTP_HELLO_FIRST_NS ?
+			       max(now - made, 1ULL) : 0);
 	ltp_output_control(child, LTP_COOKIE_ACK, 0, NULL, 0);
 	list_add_tail(&ltp_sk(child)->accept_node,
 		      &ltp_sk(listener)->accept_queue);

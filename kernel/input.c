@@ -3,6 +3,7 @@
  * Packets in: from IP to the right socket, and under its lock to the part of
  * the association that each packet type is for.
  */
+#include <linux/filter.h>
 #include <net/xfrm.h>
 
 #include "assoc.h"

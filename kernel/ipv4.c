@@ -257,10 +257,9 @@ static int ltp_v4_err(struct sk_buff *skb, u32 info)
 		return -ENOENT;
 	lp = ltp_sk(sk);
 	bh_lock_sock(sk);
-	if (sock_owned_by_user(sk) || lp->phase == LTP_CLOSED ||
-	    be32_to_cpu(hdr->tag) != lp->peer_tag)
+	if (lp->phase == LTP_CLOSED || be32_to_cpu(hdr->tag) != lp->peer_tag)
 		ltp_mib_inc(net, LTP_MIB_DROP_TAG);
-	else
+	else if (!sock_owned_by_user(sk)) /* else the next one tells */
 		ltp_v4_err_sock(sk, iph, icmp_hdr(skb), info);
 	bh_unlock_sock(sk);
 	sock_put(sk);

@@ -443,6 +443,7 @@ struct ltp_tx {
  * @refused_ns: when the peer was last told that there is no room
  * @later_told: and that of the flows behind the next one
  * @limit_told: flow limit last told to the peer
+ * @seg_size: of the newest flow
  * @shut: that window was 0
  * @ratio: payload in the memory of a segment, smoothed, in 1/256
  * @segments: DATA packets accepted
@@ -463,6 +464,7 @@ struct ltp_rx {
 	u32 later_told;
 	u32 limit_told;
 	u32 ratio;
+	u32 seg_size;
 	u32 segments;
 	bool shut;
 	bool fin;
@@ -490,6 +492,7 @@ struct ltp_rx {
  * @pace: the next packet may leave
  * @ack: an ACK is due
  * @ack_ns: when, 0: not armed
+ * @report_mem: bytes of sk_rmem_alloc that are unread reports
  * @events: LTP_TIMER_MISSED, atomic
  * @phase: enum ltp_state
  * @local_tag: verification tag the peer must use
@@ -529,6 +532,7 @@ struct ltp_sock {
 	struct ltp_timer ack;
 	u64 retry_ns;
 	u64 ack_ns;
+	atomic_t report_mem;
 	unsigned long events;
 	u8 phase;
 	u32 local_tag;

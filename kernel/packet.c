@@ -41,6 +41,8 @@ static int ltp_parse_data(const struct ltp_data *d, u32 len,
 	p->payload = len - sizeof(*d);
 	p->offset = sizeof(struct ltp_hdr) + sizeof(*d);
 	if (p->type == LTP_GIVEUP) {
+		if (!(p->flags & LTP_F_TOLERANT))
+			return LTP_MIB_DROP_FLAGS;
 		if (f->seg)
 			return LTP_MIB_DROP_FIELD;
 		return p->payload ? LTP_MIB_DROP_LENGTH : 0;

@@ -94,7 +94,8 @@ static void ltp_tx_acked_seg(struct sock *sk, struct ltp_seg *seg,
 		tx->first_sent_ns = seg->sent_ns;
 	}
 	if (seg->pn == a->acked_pn) {
-		u64 delay = a->delay_us * (u64)NSEC_PER_USEC;
+		u64 delay = min_t(u64, a->delay_us * (u64)NSEC_PER_USEC,
+				  LTP_ACK_DELAY_NS);
 
 		ltp_loss_rtt(&tx->loss, age, delay);
 		s->rtt_ns = age > delay ? age - delay : age;

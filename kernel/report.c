@@ -58,6 +58,7 @@ void ltp_report_queue(struct sock *sk, const struct ltp_flow_tx *flow)
 		.flags = flow->tolerant ? LTP_TOLERANT : 0,
 	};
 	struct sk_buff *skb;
+	u32 mem;
 
 	if (!ltp_sk(sk)->reports || sock_flag(sk, SOCK_DEAD))
 		return;
@@ -66,8 +67,12 @@ void ltp_report_queue(struct sock *sk, const struct ltp_flow_tx *flow)
 		goto lost;
 	memcpy(skb->data, &report, sizeof(report));
 	memset(skb->cb, 0, sizeof(skb->cb));
+	/* Before it can be read; unread reports are no reason to receive less. */
+	mem = skb->truesize;
+	atomic_add(mem, &ltp_sk(sk)->report_mem);
 	if (!ltp_report_store(skb, &flow->map) && !sock_queue_err_skb(sk, skb))
 		return;
+	atomic_sub(mem, &ltp_sk(sk)->report_mem);
 	kfree_skb(skb);
 lost:
 	ltp_mib_inc(sock_net(sk), LTP_MIB_REPORTS_LOST);
@@ -92,6 +97,7 @@ int ltp_report_read(struct sock *sk, struct msghdr *msg, size_t len)
 	skb = sock_dequeue_err_skb(sk);
 	if (!skb)
 		return -EAGAIN;
+	atomic_sub(skb->truesize, &ltp_sk(sk)->report_mem);
 	memcpy(&report, skb->data, sizeof(report));
 	map_bytes = skb->len - sizeof(report);
 	if (map_bytes > len) {

@@ -78,6 +78,7 @@ static void ltp_destruct(struct sock *sk)
 	ltp_group_put(ltp_sk(sk)->group);
 	kfree(ltp_sk(sk)->hello);
 	sk_sockets_allocated_dec(sk);
+	sock_prot_inuse_add(sock_net(sk), sk->sk_prot, -1);
 	inet_sock_destruct(sk);
 }
 
@@ -99,6 +100,7 @@ static int ltp_init_sock(struct sock *sk)
 	/* Transmitted copies do not call sk_write_space(). */
 	sock_set_flag(sk, SOCK_USE_WRITE_QUEUE);
 	sk_sockets_allocated_inc(sk);
+	sock_prot_inuse_add(sock_net(sk), sk->sk_prot, 1);
 	return 0;
 }
 
@@ -141,6 +143,11 @@ static void ltp_finish_sending(struct sock *sk)
 {
 	struct ltp_flow_tx *partial = ltp_sk(sk)->tx.partial;
 
+	if (partial && !partial->tolerant) {
+		/* The peer must not take half of it for the whole. */
+		ltp_assoc_abort(sk, ECONNRESET);
+		return;
+	}
 	if (partial) {
 		if (partial->linked && !partial->gave_up)
 			ltp_tx_give_up(sk, partial);
@@ -318,6 +325,9 @@ static int ltp_sndinfo_parse(struct msghdr *msg, struct ltp_sndinfo *info)
 	if (info->flags & ~LTP_TOLERANT || info->reserved[0] ||
 	    info->reserved[1] || info->reserved[2])
 		return -EINVAL;
+	/* Who gives up does not want all of it. */
+	if (info->giveup_us && !(info->flags & LTP_TOLERANT))
+		return -EINVAL;
 	return 0;
 }
 
@@ -382,7 +392,8 @@ static int ltp_send_open(struct sock *sk, struct msghdr *msg, size_t len)
 			       -EMSGSIZE : 0;
 	if (!len)
 		return -EINVAL;
-	if (len > U32_MAX)
+	/* What is longer was cut to this before we saw it. */
+	if (len >= MAX_RW_COUNT)
 		return -EMSGSIZE;
 	err = ltp_sndinfo_parse(msg, &info);
 	if (err)
@@ -422,6 +433,15 @@ static int ltp_send_copy(struct sock *sk, struct msghdr *msg, int *copied)
 	return 1;
 }
 
+/* Nothing was copied: there never was a message, unless the peer was told. */
+static void ltp_send_undo(struct sock *sk, struct ltp_flow_tx *flow)
+{
+	if (flow->gave_up || !flow->linked)
+		ltp_tx_filled(sk, flow);
+	else
+		ltp_tx_unbegin(sk, flow);
+}
+
 static int ltp_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)
 {
 	struct ltp_tx *tx = &ltp_sk(sk)->tx;
@@ -458,7 +478,7 @@ static int ltp_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)
 	if (err > 0)
 		err = -EINVAL; /* unless copied: less than a segment was given */
 	if (tx->partial && !tx->partial->copied)
-		ltp_tx_unbegin(sk, tx->partial);
+		ltp_send_undo(sk, tx->partial);
 	if (tx->waiting)
 		sk->sk_write_space(sk);
 out:
@@ -550,6 +570,12 @@ static bool ltp_recv_eof(const struct sock *sk)
 	       (rx->fin && rx->next_flow == rx->flow_end);
 }
 
+/* The peer has said all, and the flow asked for is not among it. */
+static bool ltp_recv_no_tag(struct sock *sk)
+{
+	return ltp_sk(sk)->rx.fin && ltp_sk(sk)->has_rcvtag && !ltp_rx_pick(sk);
+}
+
 /* Why recvmsg() need not wait any longer; 1: go on waiting. */
 static int ltp_recv_state(struct sock *sk)
 {
@@ -562,6 +588,8 @@ static int ltp_recv_state(struct sock *sk)
 		return sock_error(sk);
 	if (ltp_recv_eof(sk))
 		return 0;
+	if (ltp_recv_no_tag(sk))
+		return -ENOMSG;
 	if (sk->sk_state == TCP_CLOSE || sk->sk_state == TCP_LISTEN)
 		return -ENOTCONN;
 	return 1;
@@ -588,14 +616,17 @@ static int ltp_recv_one(struct sock *sk, struct msghdr *msg, int flags,
 		ret = ltp_recv_state(sk);
 		if (ret <= 0)
 			return ret;
-		if (flow && !(flags & MSG_PEEK) &&
-		    ltp_rx_worth_placing(sk, flow)) {
+		if (flow && ltp_rx_worth_placing(sk, flow)) {
+			/* It is taken as it comes, or it never comes whole. */
+			if (flags & MSG_PEEK)
+				return -EMSGSIZE;
 			err = ltp_rx_place(sk, flow, &to, false);
 			ltp_rx_update(sk);
 			continue;
 		}
 		ltp_wait(ltp_rx_readable(sk) || sk->sk_err ||
-			 ltp_recv_eof(sk) || sk->sk_state == TCP_CLOSE);
+			 ltp_recv_eof(sk) || ltp_recv_no_tag(sk) ||
+			 sk->sk_state == TCP_CLOSE);
 	}
 	return err;
 }

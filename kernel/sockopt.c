@@ -160,6 +160,18 @@ int ltp_setsockopt(struct sock *sk, int level, int name, sockptr_t val,
 	return err;
 }
 
+/* What is in force; @set says what of it is the socket's own. */
+static void ltp_get_thresholds(struct sock *sk, struct ltp_thresholds *own)
+{
+	struct ltp_ec_thresholds th;
+
+	ltp_rx_thresholds(sk, &th);
+	own->set = ltp_sk(sk)->thresholds.set;
+	own->fraction_ppm = th.fraction_ppm;
+	own->lt_us = div_u64(th.lt_ns, NSEC_PER_USEC);
+	own->deadline_us = div_u64(th.deadline_ns, NSEC_PER_USEC);
+}
+
 /* The value of an option, at most @space bytes; returns its length. */
 static int ltp_get_one(struct sock *sk, int name, void *value)
 {
@@ -183,7 +195,7 @@ static int ltp_get_one(struct sock *sk, int name, void *value)
 		*number = lp->segsize;
 		return sizeof(int);
 	case LTP_THRESHOLDS:
-		memcpy(value, &lp->thresholds, sizeof(lp->thresholds));
+		ltp_get_thresholds(sk, value);
 		return sizeof(lp->thresholds);
 	case LTP_CONGESTION:
 		memcpy(value, lp->tx.cc.ops->name, LTP_CC_NAME_MAX);
