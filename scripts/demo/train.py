@@ -201,11 +201,11 @@ def set_thresholds(net: Network, gradient_bytes: int, fraction: float) -> dict[s
 
 def parse(arguments: Optional[list[str]] = None) -> argparse.Namespace:
     p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("--steps", type=int, default=45)
+    p.add_argument("--steps", type=int, default=30)
     p.add_argument("--workers", type=int, default=4)
-    p.add_argument("--batch", type=int, default=64, help="images a worker and step")
+    p.add_argument("--batch", type=int, default=128, help="images a worker and step")
     p.add_argument("--hidden", type=int, default=160, help="width of the largest layer")
-    p.add_argument("--rate", type=float, default=0.05, help="learning rate at first")
+    p.add_argument("--rate", type=float, default=0.004, help="learning rate at its highest")
     p.add_argument("--loss", type=float, default=0.01, help="of each packet, 0 to 1")
     p.add_argument("--fraction", type=float, default=0.9, help="the fraction threshold")
     p.add_argument("--only", choices=("tcp", "ltp"), help="one run instead of both")

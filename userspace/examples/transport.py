@@ -35,21 +35,21 @@ class Server(Protocol):
     def broadcast(self, tensor: torch.Tensor) -> None:
         """The same tensor to each worker, whole."""
 
-    def finish(self) -> None:
-        """Waits until each worker has called its finish: all broadcasts have arrived."""
+    def sync(self) -> None:
+        """Waits until each worker has called its sync."""
 
     def close(self) -> None: ...
 
 
 class Worker(Protocol):
-    def send(self, tensor: torch.Tensor, critical: int) -> None:
-        """To the server; the first ``critical`` bytes must arrive."""
+    def send(self, tensor: torch.Tensor, critical: Optional[int]) -> None:
+        """To the server; the first ``critical`` bytes must arrive, or all if it is None."""
 
     def recv(self, tensor: torch.Tensor) -> None:
         """The next broadcast."""
 
-    def finish(self) -> None:
-        """Tells the server that the last broadcast is here."""
+    def sync(self) -> None:
+        """Tells the server that it is here."""
 
     def close(self) -> None: ...
 
@@ -102,7 +102,7 @@ class LtpServer:
     def broadcast(self, tensor: torch.Tensor) -> None:
         ltp_torch.broadcast(self._connections, tensor, timeout=self._timeout)
 
-    def finish(self) -> None:
+    def sync(self) -> None:
         for connection in self._connections:
             connection.recv(torch.empty(0), timeout=self._timeout)
 
@@ -121,13 +121,14 @@ class LtpWorker:
     def _connect(self, host: str, port: int, left: float) -> None:
         self._connection = ltp_torch.connect(host, port, timeout=left)
 
-    def send(self, tensor: torch.Tensor, critical: int) -> None:
-        self._connection.send(tensor, tolerant=True, critical=critical, timeout=self._timeout)
+    def send(self, tensor: torch.Tensor, critical: Optional[int]) -> None:
+        self._connection.send(tensor, tolerant=critical is not None, critical=critical or 0,
+                              timeout=self._timeout)
 
     def recv(self, tensor: torch.Tensor) -> None:
         self._connection.recv(tensor, timeout=self._timeout)
 
-    def finish(self) -> None:
+    def sync(self) -> None:
         self._connection.send(torch.empty(0), timeout=self._timeout)
 
     def close(self) -> None:
@@ -208,7 +209,7 @@ class TcpServer:
         self._all(selectors.EVENT_WRITE, [_bytes(tensor) for _ in self._sockets],
                   lambda s, view: s.send(view))
 
-    def finish(self) -> None:
+    def sync(self) -> None:
         self._all(selectors.EVENT_READ, [memoryview(bytearray(1)) for _ in self._sockets],
                   lambda s, view: s.recv_into(view))
 
@@ -237,7 +238,7 @@ class TcpWorker:
             raise
         self._socket = s
 
-    def send(self, tensor: torch.Tensor, critical: int) -> None:
+    def send(self, tensor: torch.Tensor, critical: Optional[int]) -> None:
         self._socket.sendall(_bytes(tensor))
 
     def recv(self, tensor: torch.Tensor) -> None:
@@ -249,7 +250,7 @@ class TcpWorker:
                                            "start it again")
             view = view[n:]
 
-    def finish(self) -> None:
+    def sync(self) -> None:
         self._socket.sendall(b"!")
 
     def close(self) -> None:
