@@ -22,26 +22,13 @@
 #define _LTP_COMPAT_H
 
 #include <kunit/visibility.h>
-#include <linux/filter.h>
-#include <linux/genetlink.h>
 #include <linux/hrtimer.h>
 #include <linux/ipv6.h>
-#include <linux/ktime.h>
-#include <linux/module.h>
-#include <linux/netdevice.h>
-#include <linux/netlink.h>
-#include <linux/rcupdate.h>
 #include <linux/skbuff.h>
-#include <linux/sysctl.h>
-#include <linux/timer.h>
 #include <linux/uaccess.h>
-#include <net/genetlink.h>
 #include <net/inet_sock.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
-#include <net/net_namespace.h>
-#include <net/netlink.h>
-#include <net/route.h>
 #include <net/sock.h>
 #include <net/udp_tunnel.h>
 
@@ -148,7 +135,7 @@ static_assert(true)
 
 /* ---- struct sock ---- */
 
-/* 6.17: the owner can change under a reader. */
+/* After 6.12: the owner can change under a reader. */
 #ifndef LTP_HAVE_SK_UID
 static inline kuid_t sk_uid(const struct sock *sk)
 {
@@ -156,30 +143,11 @@ static inline kuid_t sk_uid(const struct sock *sk)
 }
 #endif
 
-/* 6.18: the drop counter may be split by NUMA node. */
+/* After 6.12: the drop counter may be split by NUMA node. */
 #ifndef LTP_HAVE_SK_DROPS_INC
 static inline void sk_drops_inc(struct sock *sk)
 {
 	atomic_inc(&sk->sk_drops);
-}
-#endif
-
-/* 6.11: the drop reason names the socket, too. */
-#ifndef LTP_HAVE_SK_SKB_REASON_DROP
-static inline void sk_skb_reason_drop(struct sock *sk, struct sk_buff *skb,
-				      enum skb_drop_reason reason)
-{
-	kfree_skb_reason(skb, reason);
-}
-#endif
-
-/* 7.0: the socket filter gives a drop reason. */
-#ifndef LTP_HAVE_SK_FILTER_REASON
-static inline enum skb_drop_reason sk_filter_reason(struct sock *sk,
-						    struct sk_buff *skb)
-{
-	return sk_filter(sk, skb) ? SKB_DROP_REASON_SOCKET_FILTER :
-				    SKB_NOT_DROPPED_YET;
 }
 #endif
 
@@ -221,41 +189,12 @@ static inline enum skb_drop_reason sk_filter_reason(struct sock *sk,
 #define inet6_assign_bit(nr, sk, val)					\
 	((void)(inet6_sk(sk)->LTP_INET6_##nr = !!(val)))
 #endif
-#ifndef LTP_HAVE_INET_CMSG_FLAGS
-static inline unsigned long inet_cmsg_flags(const struct inet_sock *inet)
-{
-	return inet->cmsg_flags;
-}
-#endif
 
-/* ---- routing and errors ---- */
-
-/* 6.18: the flow key of a connected IPv4 socket. */
-#ifndef LTP_HAVE_INET_SK_INIT_FLOWI4
-static inline void inet_sk_init_flowi4(const struct inet_sock *inet,
-				       struct flowi4 *fl4)
-{
-	struct sock *sk = (struct sock *)&inet->sk;
-	const struct ip_options_rcu *opt;
-	__be32 daddr = inet->inet_daddr;
-
-	rcu_read_lock();
-	opt = rcu_dereference(inet->inet_opt);
-	if (opt && opt->opt.srr)
-		daddr = opt->opt.faddr;
-	rcu_read_unlock();
-	flowi4_init_output(fl4, sk->sk_bound_dev_if, READ_ONCE(sk->sk_mark),
-			   ip_sock_rt_tos(sk), ip_sock_rt_scope(sk),
-			   sk->sk_protocol, inet_sk_flowi_flags(sk), daddr,
-			   inet->inet_saddr, inet->inet_dport,
-			   inet->inet_sport, sk_uid(sk));
-	security_sk_classify_flow(sk, flowi4_to_flowi_common(fl4));
-}
-#endif
+/* ---- IPv6 ---- */
 
 /*
- * 6.19: an IPv6 route is stored with two flags, no longer with pointers to the
- * addresses it was looked up for. A route that fits no later lookup by
+ * After 6.12: an IPv6 route is stored with two flags, no longer with pointers
+ * to the addresses it was looked up for. A route that fits no later lookup by
  * ip6_sk_dst_lookup_flow() is stored here: the module looks up its own.
  */
 static inline void ltp_ip6_dst_store(struct sock *sk, struct dst_entry *dst)
@@ -284,12 +223,6 @@ static inline int ltp_compat_ipv6_recv_error(struct sock *sk,
 
 /* ---- timers ---- */
 
-/* 6.16 */
-#ifndef timer_container_of
-#define timer_container_of(var, timer, field)				\
-	container_of(timer, typeof(*var), field)
-#endif
-
 /* 6.13: a timer gets its function when it is set up. */
 #ifndef LTP_HAVE_HRTIMER_SETUP
 static inline void hrtimer_setup(struct hrtimer *timer,
@@ -299,19 +232,6 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 	hrtimer_init(timer, clock, mode);
 	timer->function = fn;
 }
-#endif
-
-/* 6.15 */
-#ifndef LTP_HAVE_US_TO_KTIME
-static inline ktime_t us_to_ktime(u64 us)
-{
-	return us * NSEC_PER_USEC;
-}
-#endif
-
-/* 6.3: without it call_rcu() is not lazy either. */
-#ifndef LTP_HAVE_CALL_RCU_HURRY
-#define call_rcu_hurry call_rcu
 #endif
 
 /* ---- tunnels ---- */
@@ -333,7 +253,7 @@ static inline void ltp_compat_tunnel_release(struct sock *sk)
 #define udp_tunnel_sock_release ltp_compat_tunnel_release
 #endif
 
-/* 6.17: and flags for the inner packet's control block at the end. */
+/* After 6.12: and flags for the inner packet's control block at the end. */
 #ifndef LTP_HAVE_UDP_TUNNEL_CB_FLAGS
 #define udp_tunnel_xmit_skb(rt, sk, skb, src, dst, tos, ttl, df, sport,	\
 			    dport, xnet, nocheck, flags)		\
@@ -345,74 +265,6 @@ static inline void ltp_compat_tunnel_release(struct sock *sk)
 			     (struct in6_addr *)(saddr),		\
 			     (struct in6_addr *)(daddr), prio, ttl,	\
 			     label, sport, dport, nocheck)
-#endif
-
-/* ---- netlink, sysctl ---- */
-
-/* 6.3: messages with arguments. Without, the format alone has to do. */
-#ifndef NL_SET_ERR_MSG_FMT
-#define NL_SET_ERR_MSG_FMT(extack, fmt, args...)			\
-	do {								\
-		if (0)							\
-			no_printk(fmt, ##args);				\
-		NL_SET_ERR_MSG(extack, fmt);				\
-	} while (0)
-#endif
-#ifndef NL_SET_ERR_MSG_ATTR_FMT
-#define NL_SET_ERR_MSG_ATTR_FMT(extack, attr, fmt, args...)		\
-	do {								\
-		if (0)							\
-			no_printk(fmt, ##args);				\
-		NL_SET_ERR_MSG_ATTR(extack, attr, fmt);			\
-	} while (0)
-#endif
-#ifndef GENL_SET_ERR_MSG_FMT
-#define GENL_SET_ERR_MSG_FMT(info, fmt, args...)			\
-	NL_SET_ERR_MSG_FMT((info)->extack, fmt, ##args)
-#endif
-
-/* 6.7: numbers as long as they need to be. */
-#ifndef LTP_HAVE_NLA_UINT
-static inline int nla_put_uint(struct sk_buff *skb, int type, u64 value)
-{
-	u32 low = value;
-
-	if (low == value)
-		return nla_put_u32(skb, type, low);
-	return nla_put(skb, type, sizeof(value), &value);
-}
-
-static inline u64 nla_get_uint(const struct nlattr *nla)
-{
-	return nla_len(nla) == sizeof(u32) ? nla_get_u32(nla) :
-					     nla_get_u64(nla);
-}
-#endif
-
-/* 6.6: what a dump was asked for. */
-static inline struct nlattr **ltp_genl_dump_attrs(struct netlink_callback *cb)
-{
-#ifdef LTP_HAVE_GENL_DUMP_INFO
-	return genl_info_dump(cb)->attrs;
-#else
-	return genl_dumpit_info(cb)->attrs;
-#endif
-}
-
-/*
- * 6.6: tables of sysctls have a length. Before, they end with an empty entry:
- * keep one behind the last, do not count it.
- */
-#ifndef LTP_HAVE_NET_SYSCTL_SZ
-#define register_net_sysctl_sz(net, path, table, size)			\
-	register_net_sysctl(net, path, table)
-#endif
-
-/* 6.11: handlers get them read-only. */
-#ifdef LTP_HAVE_CTL_TABLE_CONST
-#define LTP_CTL_TABLE const struct ctl_table
-#else
-#define LTP_CTL_TABLE struct ctl_table
 #endif
 
 #endif /* _LTP_COMPAT_H */

@@ -39,26 +39,16 @@ probe PROTO_ACCEPT_ARG net/sock.h '\(\*accept\)\(struct sock \*sk, struct proto_
 probe PROTO_IOCTL_KARG net/sock.h '\(\*ioctl\)\(struct sock \*sk, int cmd, int \*'
 probe PROTO_RECVMSG_4 net/sock.h '\(\*recvmsg\)\(struct sock \*sk, struct msghdr \*msg, size_t len, int flags\)'
 probe PROTO_PINFO_OFFSET net/sock.h ' ipv6_pinfo_offset;'
-probe GENL_DUMP_INFO net/genetlink.h ' genl_info_dump\('
-probe CTL_TABLE_CONST linux/sysctl.h 'typedef int proc_handler\(const struct ctl_table'
 
 # Types
 probe SOCKADDR_UNSIZED linux/socket.h 'struct sockaddr_unsized \{'
 
 # Functions
 probe HRTIMER_SETUP linux/hrtimer.h ' hrtimer_setup\('
-probe US_TO_KTIME linux/ktime.h ' us_to_ktime\('
-probe CALL_RCU_HURRY linux/rcupdate.h ' call_rcu_hurry\('
 probe SK_UID net/sock.h ' sk_uid\(const struct sock'
 probe SK_DROPS_INC net/sock.h ' sk_drops_inc\('
-probe SK_SKB_REASON_DROP linux/skbuff.h ' sk_skb_reason_drop\('
-probe SK_FILTER_REASON linux/filter.h ' sk_filter_reason\('
-probe INET_CMSG_FLAGS net/inet_sock.h ' inet_cmsg_flags\('
-probe INET_SK_INIT_FLOWI4 net/route.h ' inet_sk_init_flowi4\('
 probe IP6_DST_STORE_BOOL net/ip6_route.h ' ip6_dst_store\(struct sock \*sk, struct dst_entry \*dst, bool'
 probe IPV6_RECV_ERROR_3 net/ipv6.h ' ipv6_recv_error\(struct sock \*sk, struct msghdr \*msg, int len\)'
 probe UDP_TUNNEL_SK net/udp_tunnel.h ' udp_tunnel_sock_release\(struct sock \*'
 probe UDP_TUNNEL_CB_FLAGS net/udp_tunnel.h ' udp_tunnel_xmit_skb\([^;]*u16 ipcb_flags\);'
-probe NLA_UINT net/netlink.h ' nla_put_uint\('
-probe NET_SYSCTL_SZ net/net_namespace.h ' register_net_sysctl_sz\('
 printf '\n'

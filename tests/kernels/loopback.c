@@ -33,6 +33,7 @@
 static const size_t sizes[] = {
 	1, 2, 15, 16, 17, 1000, 1448, 4096, 65535, 65536, 100000, 1 << 20
 };
+#define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
 static int family = AF_INET;
 static int pair;
@@ -139,7 +140,7 @@ static unsigned char *new_buffer(size_t *room)
 {
 	unsigned char *buffer;
 
-	*room = sizes[sizeof(sizes) / sizeof(sizes[0]) - 1] + 64;
+	*room = sizes[SIZES - 1] + 64;
 	buffer = malloc(*room);
 	if (!buffer)
 		fail("no memory");
@@ -155,7 +156,7 @@ static void server(int listener)
 	if (fd < 0)
 		fail("accept: %s", strerror(errno));
 	buffer = new_buffer(&room);
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (size_t i = 0; i < SIZES; i++) {
 		receive_message(fd, buffer, room, sizes[i]);
 		send_message(fd, buffer, sizes[i]);
 	}
@@ -178,7 +179,7 @@ static void client(void)
 	if (connect(fd, (struct sockaddr *)&to, len))
 		fail("connect: %s", strerror(errno));
 	buffer = new_buffer(&room);
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (size_t i = 0; i < SIZES; i++) {
 		fill(buffer, sizes[i]);
 		send_message(fd, buffer, sizes[i]);
 		receive_message(fd, buffer, room, sizes[i]);
