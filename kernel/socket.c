@@ -392,8 +392,8 @@ static int ltp_send_open(struct sock *sk, struct msghdr *msg, size_t len)
 			       -EMSGSIZE : 0;
 	if (!len)
 		return -EINVAL;
-	/* What is longer was cut to this before we saw it. */
-	if (len >= MAX_RW_COUNT)
+	/* What is too long for a system call was cut before we saw it. */
+	if (len > LTP_MESSAGE_MAX)
 		return -EMSGSIZE;
 	err = ltp_sndinfo_parse(msg, &info);
 	if (err)

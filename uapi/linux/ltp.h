@@ -40,6 +40,12 @@
 
 #define LTP_CC_NAME_MAX	16
 
+/*
+ * Bytes in the longest message. A flow could have 2^32 - 1; a system call takes
+ * no more than this, whatever the size of a page.
+ */
+#define LTP_MESSAGE_MAX	0x7ffeffff
+
 /* LTP_HOLES */
 #define LTP_HOLES_ZERO	0	/* bubble filling: holes read as zeros */
 #define LTP_HOLES_KEEP	1	/* the reader's buffer keeps what it held */
@@ -51,7 +57,8 @@
  * struct ltp_sndinfo - how the flow that starts with this sendmsg() is sent
  * @tag: any number; the receiver reads it in struct ltp_rcvinfo
  * @critical: leading bytes that must arrive; rounded up to whole segments
- * @giveup_us: microseconds after which the sender gives the flow up; 0: never
+ * @giveup_us: microseconds after which the sender gives the flow up; 0: never;
+ *	only with LTP_TOLERANT
  * @flags: LTP_TOLERANT
  * @reserved: must be 0
  */

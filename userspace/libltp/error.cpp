@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <linux/ltp.h>
+
 #include <cerrno>
 #include <cstring>
 #include <ltp/error.hpp>
@@ -83,8 +85,8 @@ std::string explain(Operation op, int error, const std::string &who) {
                    " is not an address of this host: choose one that 'ip address' shows, or "
                    "0.0.0.0";
         case EMSGSIZE:
-            return "the message to " + peer +
-                   " is too long: a message has at most 4294967295 bytes";
+            return "the message to " + peer + " is too long: a message has at most " +
+                   std::to_string(LTP_MESSAGE_MAX) + " bytes";
         case EACCES:
         case EPERM:
             return std::string(verb(op)) + " " + peer +

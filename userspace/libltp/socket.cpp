@@ -347,9 +347,10 @@ static void check_length(std::size_t length) {
         throw Error(EINVAL,
                     "a message has at least one byte: send none for an empty tensor, or send a tag "
                     "with one byte");
-    if (length > UINT32_MAX)
+    if (length > LTP_MESSAGE_MAX)
         throw Error(EMSGSIZE, "a message of " + std::to_string(length) +
-                                  " bytes is too long: split it, 4294967295 bytes is the most");
+                                  " bytes is too long: split it, " +
+                                  std::to_string(LTP_MESSAGE_MAX) + " bytes is the most");
 }
 
 static const char *const kCut =
