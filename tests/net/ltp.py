@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The socket interface of uapi/linux/ltp.h, in Python."""
 import dataclasses
+import fcntl
 import socket
 import struct
 from collections.abc import Sequence
@@ -28,6 +29,7 @@ HEADERS = 20 + 16 + 28  # IP, common header, DATA header
 U32_MAX = (1 << 32) - 1
 
 SO_MEMINFO = 55
+SIOCINQ, SIOCOUTQ = 0x541B, 0x5411
 
 SNDINFO_FORMAT = struct.Struct("=QIIH6s")
 RCVINFO_FORMAT = struct.Struct("=QIIQIHH")
@@ -230,6 +232,13 @@ class Socket(socket.socket):
 
     def meminfo(self) -> MemInfo:
         return MemInfo(*struct.unpack("=9I", self.getsockopt(socket.SOL_SOCKET, SO_MEMINFO, 36)))
+
+    def ioctl(self, request: int) -> int:
+        """SIOCINQ or SIOCOUTQ."""
+        return struct.unpack("=i", fcntl.ioctl(self, request, bytes(4)))[0]
+
+    def unacknowledged(self) -> int:
+        return self.ioctl(SIOCOUTQ)
 
     def error(self) -> int:
         return self.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)

@@ -13,7 +13,7 @@ import socket
 import struct
 import time
 
-from tests.net import lab, wire
+from tests.net import lab, ltp, wire
 from tests.net.wire import Packet
 
 ETH_P_IP = 0x0800
@@ -154,6 +154,15 @@ class Wire:
         assert self.receive(wire.COOKIE_ACK).tag == ack.tag
         mine = self.params(**fields)
         return Assoc(self, ack.dest, ack.source, ack.tag, ack.body_tag, saddr, mine, ack.fields)
+
+    def accepted(self, **fields: int) -> tuple[ltp.Socket, "Assoc"]:
+        """A socket that the host has accepted from here."""
+        listener = self.host.listen()
+        assoc = self.connect(7000, "", **fields)
+        sock, _ = listener.accept()
+        sock.set_timeouts(30 * lab.SLOW)
+        self.net.sockets.append(sock)
+        return sock, assoc
 
     def accept(self, **fields: int) -> "Assoc":
         """Answers the host's connect(), which is under way."""

@@ -134,8 +134,8 @@ class Packet:
         return list(struct.unpack(f"!{len(self.tail) // 4}I", self.tail))
 
     @property
-    def ranges(self) -> list[tuple[int, int]]:
-        """Those of a CLOSE."""
+    def pairs(self) -> list[tuple[int, int]]:
+        """The missing segments of a CLOSE: first and count."""
         numbers = struct.unpack(f"!{len(self.tail) // 4}I", self.tail)
         return list(zip(numbers[::2], numbers[1::2]))
 

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Large messages over bad links: what would take minutes takes seconds where time is virtual."""
+import itertools
+
+import pytest
+
+from tests.net import lab, ltp
+from tests.net.data import blob, buffer, check_message
+from tests.net.lab import MIB
+
+DIRTY = "delay 1ms 200us loss 5% duplicate 2% reorder 25% 50%"
+
+
+def carry(pair: lab.Pair, size: int, seed: int = 1) -> ltp.Message:
+    """One message, which must arrive identical."""
+    data = blob(size, seed)
+    for sock in pair.tx, pair.rx:
+        sock.set_timeouts(0)
+    sent = pair.net.background(pair.tx.send, data)
+    got = pair.rx.want_control().receive_into(buffer(size))
+    assert sent.result() == size
+    check_message(got, data)
+    return got
+
+
+
+def test_100_mb_over_a_dirty_link(pair: lab.Pair) -> None:
+    """5 % loss, 2 % duplicates, 25 % out of order, in both directions."""
+    pair.tx_host.netem(DIRTY, seed=1)
+    pair.rx_host.netem(DIRTY, seed=2)
+    with lab.Counting(pair.rx_host, pair.tx_host) as moved:
+        carry(pair, 100 * 1000 * 1000)
+        assert moved["InDuplicate"] > 0
+        assert moved["Retransmitted"] > 3000
+        assert moved["ClosedComplete"] == 1
+
+
+TROUBLES = ["", "duplicate 10%", "reorder 30%", "corrupt 2%"]
+CASES = list(itertools.product((0, 1, 10, 30), TROUBLES, (576, 1280, 1500, 9000)))
+
+
+
+@pytest.mark.parametrize("loss", [0, 1, 10, 30])
+@pytest.mark.parametrize("mtu", [576, 1280, 1500, 9000])
+def test_matrix(net: lab.Net, loss: int, mtu: int) -> None:
+    """Loss x trouble x MTU x size: nothing is wrong anywhere."""
+    pair = net.pair(mtu)
+    for i, trouble in enumerate(TROUBLES):
+        what = f"delay 1ms 100us loss {loss}% {trouble}"
+        pair.tx_host.netem(what, seed=100 + i)
+        pair.rx_host.netem(what, seed=200 + i)
+        for size in (1, 1000, 65536, 2 * MIB):
+            carry(pair, size, i)

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Socket options: every one with right and wrong values, sizes and pointers."""
+import ctypes
+import errno
+import socket
+import struct
+
+import pytest
+
+from tests.net import calls, lab, ltp
+from tests.net.lab import MIB
+
+SOL_LTP = ltp.SOL_LTP
+BOOLS = [ltp.RECVRCVINFO, ltp.RECVRCVMAP, ltp.REPORTS, ltp.HOLES]
+TH = ltp.THRESHOLDS_FORMAT
+
+
+@pytest.fixture(name="sock")
+def fixture_sock(net: lab.Net) -> ltp.Socket:
+    return net.alone().socket()
+
+
+def set_raw(sock: ltp.Socket, name: int, value: bytes, length: int | None = None) -> int:
+    """0 or the error; the length may be a lie."""
+    size = len(value) if length is None else length
+    return -calls.result(lab.libc.setsockopt(sock.fileno(), SOL_LTP, name, value, size))
+
+
+def get_raw(sock: ltp.Socket, name: int, room: int) -> tuple[int, int, bytes]:
+    """Error, length and value."""
+    space = ctypes.create_string_buffer(b"\xEE" * 512, 512)
+    length = ctypes.c_int(room)
+    error = calls.result(
+        lab.libc.getsockopt(sock.fileno(), SOL_LTP, name, space, ctypes.byref(length))
+    )
+    return -error, length.value, space.raw
+
+
+@pytest.mark.parametrize("name", BOOLS)
+def test_booleans(sock: ltp.Socket, name: int) -> None:
+    assert sock.get(name) == 0
+    for value in 1, 0, 1:
+        sock.set(name, value)
+        assert sock.get(name) == value
+    for bad in (2, -1, 256, 1 << 31):
+        assert set_raw(sock, name, struct.pack("=I", bad & ltp.U32_MAX)) == errno.EINVAL
+    for size in (0, 1, 3, 5, 8):
+        assert set_raw(sock, name, bytes(8), size) == errno.EINVAL
+    assert set_raw(sock, name, b"", -1) == errno.EINVAL
+    assert sock.get(name) == 1
+
+
+@pytest.mark.parametrize("good", [0, 256, 272, 1024, 65408])
+def test_segsize(sock: ltp.Socket, good: int) -> None:
+    assert sock.get(ltp.SEGSIZE) == 0
+    sock.set(ltp.SEGSIZE, good)
+    assert sock.get(ltp.SEGSIZE) == good
+
+
+@pytest.mark.parametrize("bad", [-16, -1, 1, 16, 240, 255, 257, 264, 65409, 65424, 1 << 20])
+def test_bad_segsize(sock: ltp.Socket, bad: int) -> None:
+    sock.set(ltp.SEGSIZE, 512)
+    assert set_raw(sock, ltp.SEGSIZE, struct.pack("=i", bad)) == errno.EINVAL
+    assert sock.get(ltp.SEGSIZE) == 512
+
+
+def test_thresholds(sock: ltp.Socket) -> None:
+    """What was set is what is read, also what is not set."""
+    assert sock.getsockopt(SOL_LTP, ltp.THRESHOLDS, 24) == bytes(24)
+    for value in (
+        (1, 1, 0, 0),
+        (1000000, 7, 0, 0),
+        (900000, 7, 20000, 20000),
+        (5, 2, ltp.TIME_MAX_US, 3),
+        (0, 4, 99, ltp.TIME_MAX_US),
+        (0, 6, 5, 0),
+        (77, 0, 88, 99),
+    ):
+        assert set_raw(sock, ltp.THRESHOLDS, TH.pack(*value)) == 0, value
+        assert TH.unpack(sock.getsockopt(SOL_LTP, ltp.THRESHOLDS, 24)) == value
+
+
+@pytest.mark.parametrize(
+    "value, error",
+    [
+        ((0, 1, 0, 0), errno.ERANGE),
+        ((1000001, 1, 0, 0), errno.ERANGE),
+        ((ltp.U32_MAX, 7, 0, 0), errno.ERANGE),
+        ((1, 2, ltp.TIME_MAX_US + 1, 0), errno.ERANGE),
+        ((1, 4, 0, ltp.TIME_MAX_US + 1), errno.ERANGE),
+        ((1, 6, (1 << 64) - 1, 0), errno.ERANGE),
+        ((1, 6, 20, 19), errno.EINVAL),
+        ((1, 8, 0, 0), errno.EINVAL),
+        ((1, ltp.U32_MAX, 0, 0), errno.EINVAL),
+    ],
+)
+def test_bad_thresholds(sock: ltp.Socket, value: tuple[int, int, int, int], error: int) -> None:
+    good = TH.pack(5, 7, 6, 7)
+    assert set_raw(sock, ltp.THRESHOLDS, good) == 0
+    assert set_raw(sock, ltp.THRESHOLDS, TH.pack(*value)) == error
+    for size in (0, 4, 8, 23, 25):
+        assert set_raw(sock, ltp.THRESHOLDS, good + bytes(1), size) == errno.EINVAL
+    assert sock.getsockopt(SOL_LTP, ltp.THRESHOLDS, 24) == good
+
+
+def test_rcvtag(sock: ltp.Socket) -> None:
+    for tag in (0, 1, (1 << 64) - 1):
+        assert set_raw(sock, ltp.RCVTAG, struct.pack("=Q", tag)) == 0
+    for size in (0, 4, 7, 9):
+        assert set_raw(sock, ltp.RCVTAG, bytes(9), size) == errno.EINVAL
+    assert get_raw(sock, ltp.RCVTAG, 8)[0] == errno.ENOPROTOOPT
+
+
+def test_congestion(sock: ltp.Socket, net: lab.Net) -> None:
+    assert sock.getsockopt(SOL_LTP, ltp.CONGESTION, 16) == b"bdp".ljust(16, b"\0")
+    for value in (b"bdp", b"bdp\0", b"bdp".ljust(16, b"\0"), b"bdp\0garbage"):
+        assert set_raw(sock, ltp.CONGESTION, value) == 0, value
+    for value in (b"bd", b"bdpx", b"cubic", b"x" * 16, b"x" * 400):
+        assert set_raw(sock, ltp.CONGESTION, value) == errno.ENOENT, value
+    assert set_raw(sock, ltp.CONGESTION, b"", 0) == errno.EINVAL
+    host = net.alone()
+    pair = lab.Pair(host, host)
+    for one in pair.tx, pair.rx:
+        assert set_raw(one, ltp.CONGESTION, b"bdp") == errno.EISCONN
+
+
+def test_info(net: lab.Net) -> None:
+    host = net.alone()
+    pair = lab.Pair(host, host)
+    assert host.socket().info() == ltp.Info(*[0] * len(ltp.Info._fields))._replace(
+        cwnd=host.socket().info().cwnd
+    )
+    assert pair.listener.info().state == ltp.LISTEN
+    pair.tx.send(bytes(100000))
+    pair.rx.recv(100000)
+    lab.until(lambda: pair.tx.info().flows_out == 0, "it is acknowledged")
+    tx, rx = pair.tx.info(), pair.rx.info()
+    assert tx.state == rx.state == ltp.ESTABLISHED
+    assert tx.segments_out == rx.segments_in == 2
+    assert tx.bytes_acked == rx.bytes_received == 100000
+    assert tx.srtt_us > 0 and tx.rtprop_us > 0
+    assert tx.cwnd > 0 and tx.peer_window > 0
+    assert tx.in_flight == tx.lost == tx.retransmitted == rx.flows_in == 0
+    assert set_raw(pair.tx, ltp.INFO, bytes(ltp.INFO_FORMAT.size)) == errno.ENOPROTOOPT
+
+
+@pytest.mark.parametrize(
+    "name, size",
+    [
+        *((name, 4) for name in (*BOOLS, ltp.SEGSIZE)),
+        (ltp.THRESHOLDS, 24),
+        (ltp.CONGESTION, 16),
+        (ltp.INFO, ltp.INFO_FORMAT.size),
+    ],
+)
+def test_room_for_the_value(sock: ltp.Socket, name: int, size: int) -> None:
+    """A value is cut to the room there is, and nothing behind it is touched."""
+    assert get_raw(sock, name, 512)[:2] == (0, size)
+    for room in (0, 1, 3, size - 1, size, size + 1):
+        error, length, space = get_raw(sock, name, room)
+        assert (error, length) == (0, min(room, size))
+        assert space[length:] == b"\xEE" * (512 - length)
+    assert get_raw(sock, name, -1)[0] == errno.EINVAL
+    fd = sock.fileno()
+    bad = ctypes.c_void_p(calls.BAD_POINTER)
+    length_of = ctypes.c_int(size)
+    for value, where in ((bad, ctypes.byref(length_of)), (ctypes.create_string_buffer(512), bad)):
+        got = calls.result(lab.libc.getsockopt(fd, SOL_LTP, name, value, where))
+        assert got == -errno.EFAULT
+    if name != ltp.INFO:
+        assert calls.result(lab.libc.setsockopt(fd, SOL_LTP, name, bad, size)) == -errno.EFAULT
+
+
+def test_unknown_options(sock: ltp.Socket) -> None:
+    for name in (0, 1, 2, 3, 4, 15, 25, 99, -1):
+        assert set_raw(sock, name, bytes(4)) == errno.ENOPROTOOPT
+        assert get_raw(sock, name, 4)[0] == errno.ENOPROTOOPT
+    for level in (socket.IPPROTO_TCP, 132, 254):
+        assert calls.error_of(sock.getsockopt, level, 1) == errno.ENOPROTOOPT
+        assert calls.error_of(sock.setsockopt, level, 1, 1) == errno.ENOPROTOOPT
+
+
+def test_options_of_other_levels(sock: ltp.Socket) -> None:
+    """SOL_IP and SOL_SOCKET are those of any socket."""
+    sock.setsockopt(socket.SOL_IP, socket.IP_TOS, 0x28)
+    assert sock.getsockopt(socket.SOL_IP, socket.IP_TOS) == 0x28
+    sock.setsockopt(socket.SOL_IP, socket.IP_TTL, 9)
+    assert sock.getsockopt(socket.SOL_IP, socket.IP_TTL) == 9
+    for name, value in ((socket.SO_RCVBUF, 100000), (socket.SO_SNDBUF, 100000)):
+        sock.setsockopt(socket.SOL_SOCKET, name, value)
+        assert sock.getsockopt(socket.SOL_SOCKET, name) == 2 * value
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, 3)
+    assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY) == 3
+
+
+def test_buffers_of_the_namespace(net: lab.Net) -> None:
+    host = net.alone()
+    sock = host.socket()
+    for name in socket.SO_RCVBUF, socket.SO_SNDBUF:
+        assert sock.getsockopt(socket.SOL_SOCKET, name) == 8 * MIB
+    host.ltpctl("set", "rcvbuf", "1M", "sndbuf", "64K")
+    assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) == 8 * MIB
+    sock = host.socket()
+    assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) == MIB
+    assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == 64 << 10
+
+
+def test_ttl_and_tos_are_on_the_wire(net: lab.Net) -> None:
+    """What is set at the level SOL_IP is in the packets."""
+    from tests.net.peer import Wire
+
+    far = Wire(net)
+    sock = far.host.socket()
+    sock.setsockopt(socket.SOL_IP, socket.IP_TOS, 0x28)
+    sock.setsockopt(socket.SOL_IP, socket.IP_TTL, 9)
+    sock.setblocking(False)
+    sock.connect_ex(("10.1.0.2", 5000))
+    frame = far.sock.recv(100)
+    assert (frame[1], frame[8], frame[9]) == (0x28, 9, ltp.IPPROTO_LTP)
