@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <climits>
 #include <ltp/socket.hpp>
+#include <utility>
 
 namespace ltp {
 
@@ -14,14 +15,20 @@ class Deadline {
     explicit Deadline(const Wait &wait) : wait_(wait) {
         if (wait.timeout) end_ = Clock::now() + *wait.timeout;
     }
-    std::optional<Duration> left() const {
+    std::optional<Duration> left() {
+        if (!wait_.timeout) return std::nullopt;
+        // At first exactly what was asked for, so that a socket option need not be set anew.
+        if (std::exchange(fresh_, false)) return std::max(Duration(1), *wait_.timeout);
+        return until_end();
+    }
+    std::optional<Duration> until_end() const {
         if (!wait_.timeout) return std::nullopt;
         return std::max(Duration(0), std::chrono::duration_cast<Duration>(end_ - Clock::now()));
     }
     bool over() const { return wait_.timeout && Clock::now() >= end_; }
     /// For poll(): rounded up, so that a wait is never shorter than asked for.
     int poll_ms() const {
-        const auto l = left();
+        const auto l = until_end();
         if (!l) return -1;
         return static_cast<int>(std::min<Duration::rep>((l->count() + 999) / 1000, INT_MAX));
     }
@@ -42,6 +49,7 @@ class Deadline {
     using Clock = std::chrono::steady_clock;
     const Wait &wait_;
     Clock::time_point end_{};
+    bool fresh_ = true;
 };
 
 }  // namespace ltp

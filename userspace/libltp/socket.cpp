@@ -375,7 +375,7 @@ bool Socket::send_some(const void *data, std::size_t length, std::size_t &sent,
 }
 
 void Socket::send(const void *data, std::size_t length, const SendInfo &info, const Wait &wait) {
-    const Deadline deadline(wait);
+    Deadline deadline(wait);
     std::size_t sent = 0;
 
     check_length(length);
@@ -492,7 +492,7 @@ static void check_same_buffer(const void *pending, const void *buffer, const std
 
 std::optional<RcvInfo> Socket::receive(void *buffer, std::size_t length, Map *map, bool exact,
                                        const Wait &wait) {
-    const Deadline deadline(wait);
+    Deadline deadline(wait);
     RcvInfo info;
     bool truncated = false;
 
