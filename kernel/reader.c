@@ -39,6 +39,19 @@ bool ltp_rx_worth_placing(const struct sock *sk,
 }
 
 /**
+ * ltp_rx_full() - is the buffer full before the flow is whole?
+ * @sk: socket
+ * @flow: a flow that has not ended
+ *
+ * Context: socket locked.
+ * Return: whether only a reader can make room for the rest
+ */
+bool ltp_rx_full(const struct sock *sk, const struct ltp_flow_rx *flow)
+{
+	return flow->queued && !ltp_rx_window(sk, false);
+}
+
+/**
  * ltp_rx_readable() - would recvmsg() make progress?
  * @sk: socket
  *

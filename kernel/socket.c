@@ -595,6 +595,17 @@ static int ltp_recv_state(struct sock *sk)
 	return 1;
 }
 
+/* What cannot be taken as it comes must have ended, or never will. */
+static bool ltp_recv_ready(struct sock *sk, bool peek)
+{
+	const struct ltp_flow_rx *flow;
+
+	if (!peek)
+		return ltp_rx_readable(sk);
+	flow = ltp_rx_pick(sk);
+	return flow && (flow->reason != LTP_OPEN || ltp_rx_full(sk, flow));
+}
+
 /*
  * A message larger than the receive buffer is placed as it comes. A reader
  * that does not block, or is interrupted, finds it where it was left when it
@@ -616,15 +627,15 @@ static int ltp_recv_one(struct sock *sk, struct msghdr *msg, int flags,
 		ret = ltp_recv_state(sk);
 		if (ret <= 0)
 			return ret;
-		if (flow && ltp_rx_worth_placing(sk, flow)) {
-			/* It is taken as it comes, or it never comes whole. */
-			if (flags & MSG_PEEK)
-				return -EMSGSIZE;
+		if (flow && (flags & MSG_PEEK) && ltp_rx_full(sk, flow))
+			return -EMSGSIZE;
+		if (flow && !(flags & MSG_PEEK) &&
+		    ltp_rx_worth_placing(sk, flow)) {
 			err = ltp_rx_place(sk, flow, &to, false);
 			ltp_rx_update(sk);
 			continue;
 		}
-		ltp_wait(ltp_rx_readable(sk) || sk->sk_err ||
+		ltp_wait(ltp_recv_ready(sk, flags & MSG_PEEK) || sk->sk_err ||
 			 ltp_recv_eof(sk) || ltp_recv_no_tag(sk) ||
 			 sk->sk_state == TCP_CLOSE);
 	}
