@@ -3,6 +3,8 @@
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
 KNAME = $(notdir $(patsubst %/,%,$(patsubst %/build,%,$(KDIR))))
+# Which kernels make lab makes: plain, kasan, lockdep, all
+K ?= plain
 # More arguments for pytest, such as T='-k handshake -x'
 T ?=
 
@@ -35,8 +37,8 @@ modules: ##          the module alone: make modules KDIR=/lib/modules/6.12.../bu
 userspace tools:
 	@if [ -e $@/Makefile ]; then $(MAKE) -C $@; fi
 
-lab: ##              the test machine: a small Debian and the kernels plain, kasan and lockdep, in LTP_LAB_DIR
-	@scripts/lab/make all
+lab: ##              the test machine: a small Debian and its kernel, in LTP_LAB_DIR; K=all: the kasan and lockdep kernels too
+	@scripts/lab/make $(K)
 
 # The library and the tools once more, for the Debian inside the lab.
 lab-programs:
