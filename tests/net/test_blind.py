@@ -73,7 +73,9 @@ def packets(rng: random.Random, source: int, dest: int) -> list[Packet]:
             wire.ranges((0, 1)),
         ),
         Packet(wire.CLOSE_ACK, head | {"flow": flow}),
-        Packet(wire.GIVEUP, head | {"flow": flow, "len": 16, "seg_size": 16}),
+        Packet(
+            wire.GIVEUP, head | {"flags": wire.TOLERANT, "flow": flow, "len": 16, "seg_size": 16}
+        ),
         Packet(wire.FIN, head | {"flow": flow}),
         Packet(wire.FIN_ACK, head),
         Packet(wire.RESET, head | {"body_tag": rng.randrange(1 << 32)}),
@@ -105,7 +107,9 @@ def test_forged_packets(net: lab.Net) -> None:
             count += 24
         check_message(received.result(), data)
         assert sent.result() == len(data)
-        lab.until(lambda: moved["DropTag"] == count, "all forged packets came and were dropped")
+        # One that came while a system call had the socket may have found the backlog full.
+        lab.until(lambda: sum(moved.drops().values()) >= count, "all forged packets are dropped")
+        assert moved["DropTag"] >= count * 9 // 10
         assert moved["AssocReset"] == 0
         assert set(moved.drops()) <= {"DropTag", "DropSocketBacklog", "DropRcvbuf"}
     assert pair.rx.info().state == pair.tx.info().state == ltp.ESTABLISHED

@@ -198,7 +198,7 @@ def test_accepted_options(net: lab.Net) -> None:
     assert [child.get(name) for name in (ltp.RECVRCVINFO, ltp.RECVRCVMAP, ltp.HOLES)] == [1, 1, 1]
     assert child.get(ltp.SEGSIZE) == child.info().seg_size == 512
     thresholds = child.getsockopt(ltp.SOL_LTP, ltp.THRESHOLDS, 24)
-    assert ltp.THRESHOLDS_FORMAT.unpack(thresholds) == (1234, 3, 5, 0)
+    assert ltp.THRESHOLDS_FORMAT.unpack(thresholds) == (1234, 3, 5, 0)  # what is in force
 
 
 # ---- orderly ends
@@ -278,17 +278,18 @@ def test_fin_is_repeated(net: lab.Net) -> None:
     lab.until(lambda: sock.info().state == ltp.CLOSING, "it is answered")
     # The peer's own FIN, and once more because its answer was lost.
     for _ in range(2):
+        far.flush()
         assoc.send(wire.FIN, flow=assoc.flow)
         assert far.receive().kind in (wire.FIN_ACK, wire.RESET)
     assert sock.info().state == ltp.CLOSED
 
 
 def test_half_written_message_is_given_up(pair: lab.Pair) -> None:
-    """shutdown() in the middle of a message: its reader learns that it is not whole."""
+    """shutdown() in the middle of a tolerant message: its reader learns that it is not whole."""
     pair.tx.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 32768)
     pair.tx_host.netem("delay 1ms")
     pair.tx.setblocking(False)
-    sent = pair.tx.send(bytes(blob(MIB)))
+    sent = pair.tx.send_message(blob(MIB), flags=ltp.TOLERANT)
     assert 0 < sent < MIB
     pair.tx.shutdown(socket.SHUT_WR)
     got = pair.rx.want_control().receive(MIB)
@@ -298,6 +299,18 @@ def test_half_written_message_is_given_up(pair: lab.Pair) -> None:
 
 
 # ---- abortive ends
+
+
+def test_half_written_reliable_message_resets(pair: lab.Pair) -> None:
+    """Zeros must not pass for the rest of it."""
+    pair.tx.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 32768)
+    pair.tx_host.netem("delay 1ms")
+    pair.tx.send(b"whole")
+    assert 0 < pair.tx.send(bytes(MIB), socket.MSG_DONTWAIT) < MIB
+    assert pair.rx.recv(10) == b"whole"
+    pair.tx.close()
+    assert calls.error_of(pair.rx.recv, MIB) == errno.ECONNRESET
+    no_assocs(pair.rx_host, pair.tx_host)
 
 
 def test_close_with_unread_data(pair: lab.Pair) -> None:

@@ -64,20 +64,25 @@ def test_bad_segsize(sock: ltp.Socket, bad: int) -> None:
     assert sock.get(ltp.SEGSIZE) == 512
 
 
-def test_thresholds(sock: ltp.Socket) -> None:
-    """What was set is what is read, also what is not set."""
-    assert sock.getsockopt(SOL_LTP, ltp.THRESHOLDS, 24) == bytes(24)
-    for value in (
-        (1, 1, 0, 0),
-        (1000000, 7, 0, 0),
-        (900000, 7, 20000, 20000),
-        (5, 2, ltp.TIME_MAX_US, 3),
-        (0, 4, 99, ltp.TIME_MAX_US),
-        (0, 6, 5, 0),
-        (77, 0, 88, 99),
+def test_thresholds(sock: ltp.Socket, net: lab.Net) -> None:
+    """What is read is what is in force, and which of it is the socket's own."""
+    assert thresholds(sock) == (900000, 0, 0, 0)
+    net.hosts[0].family.set_config(fraction_ppm=800000, lt_us=5, deadline_us=10)
+    for value, in_force in (
+        ((1, 1, 0, 0), (1, 1, 5, 10)),
+        ((1000000, 7, 0, 0), (1000000, 7, 0, 0)),
+        ((900000, 7, 20000, 20000), (900000, 7, 20000, 20000)),
+        ((5, 2, ltp.TIME_MAX_US, 3), (800000, 2, ltp.TIME_MAX_US, 10)),
+        ((0, 4, 99, ltp.TIME_MAX_US), (800000, 4, 5, ltp.TIME_MAX_US)),
+        ((0, 6, 5, 0), (800000, 6, 5, 0)),
+        ((77, 0, 88, 99), (800000, 0, 5, 10)),
     ):
         assert set_raw(sock, ltp.THRESHOLDS, TH.pack(*value)) == 0, value
-        assert TH.unpack(sock.getsockopt(SOL_LTP, ltp.THRESHOLDS, 24)) == value
+        assert thresholds(sock) == in_force
+
+
+def thresholds(sock: ltp.Socket) -> tuple[int, ...]:
+    return TH.unpack(sock.getsockopt(SOL_LTP, ltp.THRESHOLDS, 24))
 
 
 @pytest.mark.parametrize(

@@ -253,6 +253,7 @@ def fields_wrong(bench: Bench) -> Iterator[tuple[Packet, str]]:
     yield data.but(flow=flow + (1 << 31) - 1), "DropFlowLimit"
 
     giveup = good[GIVEUP]
+    yield giveup.but(flags=0), "DropFlags"  # a reliable flow is not given up
     yield giveup.but(reserved=1), "DropField"
     yield giveup.but(len=0), "DropField"
     yield giveup.but(seg=1), "DropField"
@@ -277,7 +278,6 @@ def fields_wrong(bench: Bench) -> Iterator[tuple[Packet, str]]:
     yield ack.but(base=U32), "DropAckInvalid"
     yield ack.but(acked_pn=ack.acked_pn + 100000), "DropAckInvalid"
     yield ack.but(flow=out + 1), "DropFlowUnknown"
-    yield ack.but(flow=flow), "DropFlowUnknown"
 
     close = good[CLOSE]
     for reason in (ltp.OPEN, ltp.COMPLETE, ltp.LOST, 6, 65535):
@@ -362,7 +362,7 @@ def test_connecting(net: lab.Net) -> None:
         PING: {},
         PONG: {},
         CLOSE_ACK: {},
-        GIVEUP: {"flow": 100, "len": 4, "seg_size": 16},
+        GIVEUP: {"flags": wire.TOLERANT, "flow": 100, "len": 4, "seg_size": 16},
     }
     for kind, fields in others.items():
         with lab.Counting(far.host) as moved:
@@ -395,6 +395,8 @@ def test_listener_takes_only_init_and_cookies(net: lab.Net) -> None:
             packet = packet.but(len=4, seg_size=16)
         if kind == DATA:
             packet = packet.with_tail(b"1234")
+        if kind == GIVEUP:
+            packet = packet.but(flags=wire.TOLERANT)
         with lab.Counting(far.host) as moved:
             asked = far.send(packet)
             assert moved.drops() == {"DropNoAssoc": 1}

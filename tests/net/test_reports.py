@@ -117,12 +117,12 @@ def test_given_up(pair: lab.Pair) -> None:
     """What the receiver had at that time."""
     pair.tx.set(ltp.REPORTS, 1)
     pair.tx_host.netem("rate 20mbit")
-    pair.tx.send_message(blob(MIB), tag=4, giveup_us=50000)
+    pair.tx.send_message(blob(MIB), tag=4, flags=ltp.TOLERANT, giveup_us=50000)
     got = pair.rx.want_control().receive(MIB)
     assert got.rcvinfo.reason == ltp.GAVE_UP
     check_message(got, blob(MIB))
     report, segments, _ = wait_report(pair.tx)
-    assert (report.tag, report.reason, report.flags) == (4, ltp.GAVE_UP, 0)
+    assert (report.tag, report.reason, report.flags) == (4, ltp.GAVE_UP, ltp.TOLERANT)
     assert report.received == got.rcvinfo.received
     assert segments == got.rcvmap
 

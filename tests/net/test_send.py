@@ -269,12 +269,13 @@ def faulty_send(sock: socket.socket) -> None:
 
 
 def test_fault_in_the_middle(pair: lab.Pair) -> None:
-    """The segments before the bad page are taken over; shutdown() gives the message up."""
+    """The segments before the bad page are taken over; shutdown() gives a tolerant message up."""
     page = mmap.PAGESIZE
     pages = buffer(4 * page)
     start = calls.address_of(pages)
     assert lab.libc.munmap(ctypes.c_void_p(start + 2 * page), page) == 0
-    sent = calls.sendmsg(pair.tx, [(start, 4 * page)])
+    tolerant = cmsg(SOL_LTP, ltp.SNDINFO, ltp.sndinfo(flags=ltp.TOLERANT)[2])
+    sent = calls.sendmsg(pair.tx, [(start, 4 * page)], tolerant)
     assert sent == 2 * page // SEG * SEG
     pair.tx.shutdown(socket.SHUT_WR)
     got = pair.rx.want_control().receive(4 * page)
@@ -305,6 +306,7 @@ BAD_CONTROL = {
     "a bad one behind a good one": cmsg(SOL_LTP, ltp.SNDINFO, GOOD) + cmsg(SOL_LTP, 99, b""),
     "an unknown flag": cmsg(SOL_LTP, ltp.SNDINFO, ltp.sndinfo(flags=2)[2]),
     "all flags": cmsg(SOL_LTP, ltp.SNDINFO, ltp.sndinfo(flags=0xFFFF)[2]),
+    "giving up a reliable message": cmsg(SOL_LTP, ltp.SNDINFO, ltp.sndinfo(giveup_us=1)[2]),
     "reserved 1": cmsg(SOL_LTP, ltp.SNDINFO, ltp.sndinfo(reserved=1)[2]),
     "reserved 2": cmsg(SOL_LTP, ltp.SNDINFO, ltp.sndinfo(reserved=1 << 16)[2]),
     "reserved 3": cmsg(SOL_LTP, ltp.SNDINFO, ltp.sndinfo(reserved=1 << 47)[2]),
@@ -397,16 +399,27 @@ def test_blocked_sender_and_shutdown(net: lab.Net) -> None:
 # ---- the largest
 
 
+def test_too_long(pair: lab.Pair) -> None:
+    """EMSGSIZE, also for what the system call layer would cut."""
+    data = buffer(4 * MIB)
+    for pieces, rest in ((511, ltp.MESSAGE_MAX + 1 - 511 * 4 * MIB), (512, 0), (1024, 0)):
+        out = [(calls.address_of(data), 4 * MIB)] * pieces
+        if rest:
+            out.append((calls.address_of(data), rest))
+        assert calls.sendmsg(pair.tx, out) == -errno.EMSGSIZE
+    assert pair.tx.info().flows_out == 0
+
+
 @pytest.mark.long
 @pytest.mark.seconds(600)
 def test_largest_message(net: lab.Net) -> None:
-    """2147479552 bytes, the most that Linux moves in one call; from and to the same few pages."""
-    most = 0x7FFFF000
+    """From and to the same few pages."""
     pair = net.pair(9000)
     data, space = buffer(4 * MIB), buffer(4 * MIB)
-    pieces = 600  # more than there are bytes for
-    out = [(calls.address_of(data), 4 * MIB)] * pieces
-    into = [(calls.address_of(space), 4 * MIB)] * pieces
+    rest = ltp.MESSAGE_MAX % (4 * MIB)
+    out = [(calls.address_of(data), 4 * MIB)] * (ltp.MESSAGE_MAX // (4 * MIB))
+    out.append((calls.address_of(data), rest))
+    into = [(calls.address_of(space), size) for _, size in out]
     sent = net.background(calls.sendmsg, pair.tx, out)
-    assert calls.recvmsg(pair.rx, into) == most
-    assert sent.result() == most
+    assert calls.recvmsg(pair.rx, into) == ltp.MESSAGE_MAX
+    assert sent.result() == ltp.MESSAGE_MAX

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tolerant messages: what is lost is a hole of the map, what is critical is never lost."""
+import errno
 import random
 import socket
 
 import pytest
 
-from tests.net import lab, ltp
+from tests.net import calls, lab, ltp
 from tests.net.data import blob, buffer, check_message, same, with_holes
 from tests.net.lab import MIB
 
@@ -121,20 +122,24 @@ def test_thresholds_of_the_namespace(pair: lab.Pair) -> None:
 def test_truncated_map(pair: lab.Pair) -> None:
     """A control buffer too small for the map: as much of it as fits, and MSG_CTRUNC."""
     data = blob(300 * ltp.seg_size(1500))
+    pair.rx.want_control()
     whole = ltp.map_space(len(data))
-    for space in (whole, whole - 8, whole - 16, 80, 72, 64):
+    info = socket.CMSG_SPACE(ltp.RCVINFO_FORMAT.size)
+    for space in (whole, whole - 8, info + 48, info + 32, info + 24, info, info - 8, 0):
         pair.tx.send_message(data)
-        got = pair.rx.want_control().receive_into(buffer(len(data)), space)
+        got = pair.rx.receive_into(buffer(len(data)), space)
         assert bool(got.flags & socket.MSG_CTRUNC) == (space < whole)
         assert got.flags & ~socket.MSG_CTRUNC == socket.MSG_EOR
         same(got.data, data)
+        if space < info:
+            continue
         assert got.rcvinfo.length == len(data)
-        room = space - socket.CMSG_SPACE(ltp.RCVINFO_FORMAT.size) - 16
-        if room < 8:
+        if space < info + 24:
             continue
         assert got.rcvmap.segments == 300
-        assert len(got.rcvmap.words) == min(room // 8 - 1, 5)
-        assert all(word == (1 << 64) - 1 for word in got.rcvmap.words[:4])
+        words = min((space - info - 24) // 8, 5)
+        assert len(got.rcvmap.words) == words
+        assert got.rcvmap.words[:4] == ((1 << 64) - 1,) * min(words, 4)
 
 
 def test_small_buffer(pair: lab.Pair) -> None:
@@ -185,6 +190,28 @@ def test_peek_a_part(pair: lab.Pair) -> None:
     pair.tx.send(blob(10000))
     same(pair.rx.recv(7, socket.MSG_PEEK), blob(10000)[:7])
     same(pair.rx.recv(10000), blob(10000))
+
+
+def test_peek_at_what_does_not_fit(pair: lab.Pair) -> None:
+    """A message larger than the receive buffer is taken as it comes, or it never comes whole."""
+    pair.rx.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+    sent = pair.net.background(pair.tx.send, blob(16 * MIB))
+    error = calls.error_of(pair.rx.recv, 100, socket.MSG_PEEK)
+    assert error == errno.EMSGSIZE
+    same(pair.rx.receive(16 * MIB).data, blob(16 * MIB))
+    assert sent.result() == 16 * MIB
+
+
+def test_tag_that_never_comes(pair: lab.Pair) -> None:
+    """ENOMSG when the peer has ended; the other messages are still there."""
+    pair.tx.send_message(b"one", tag=1)
+    pair.rx.set_rcvtag(2)
+    waiting = pair.net.background(calls.error_of, pair.rx.recv, 10)
+    pair.tx.shutdown(socket.SHUT_WR)
+    assert waiting.result() == errno.ENOMSG
+    pair.rx.set_rcvtag(1)
+    assert pair.rx.recv(10) == b"one"
+    assert pair.rx.recv(10) == b""
 
 
 def test_tags(pair: lab.Pair) -> None:

@@ -15,6 +15,11 @@ def close_to(measured: float, expected: float, tolerance: float = 0.001) -> bool
     return abs(measured - expected) <= tolerance
 
 
+def about(measured: float, timeout: float) -> bool:
+    """A sleep of the kernel: not shorter, and not longer than its timer wheel is coarse."""
+    return timeout - 0.001 <= measured <= timeout * 1.13 + 0.03
+
+
 class Watch:
     """Seconds since it was made, and a way to wait for a point in time."""
 

@@ -36,10 +36,12 @@ class Flow:
 
     def at(self, seconds: float) -> None:
         assert self.watch is not None
-        self.watch.sleep_until(seconds)
+        self.far.answer_for(seconds - self.watch())
 
     def open(self) -> bool:
-        return self.far.host.family.flows()[0]["reason"] == ltp.OPEN
+        flows = self.far.host.family.flows()
+        (reason,) = (one["reason"] for one in flows if one["flow"] == self.assoc.flow)
+        return reason == ltp.OPEN
 
     def ends(self, seconds: float, reason: int, arrived: int) -> None:
         """It is read at that time, with that reason."""
@@ -168,7 +170,7 @@ def test_critical_segments_after_the_deadline(flow: Flow) -> None:
 
 def test_time_starts_with_the_first_packet(flow: Flow) -> None:
     """Whatever its segment is, and however long the association exists."""
-    time.sleep(77)
+    flow.far.answer_for(77)
     flow.sock.set_thresholds(1000000, 0, 1000000)
     flow.arrive(10)
     flow.ends(1, ltp.DEADLINE, 1)
@@ -178,7 +180,7 @@ def test_reliable_flow(flow: Flow) -> None:
     """The same thresholds mean nothing to a flow that is not tolerant."""
     flow.sock.set_thresholds(1, 1, 1)
     flow.assoc.send_data(MESSAGE, list(range(10)))
-    time.sleep(50)
+    flow.far.answer_for(50)
     assert flow.open()
     flow.assoc.send_data(MESSAGE, [10])
     assert flow.sock.receive(len(MESSAGE)).rcvinfo.reason == ltp.COMPLETE
@@ -289,7 +291,7 @@ def test_clock_stands_while_the_window_is_shut(net: lab.Net) -> None:
     else:
         pytest.fail("the window is never shut")
     shut = watch()
-    watch.sleep_until(100)
+    far.answer_for(100 - watch())
     space = bytearray(len(message))
     with pytest.raises(BlockingIOError):  # it places what is there, and the window opens
         sock.receive_into(space, None, 0x40)

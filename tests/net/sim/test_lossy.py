@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """Large messages over bad links: what would take minutes takes seconds where time is virtual."""
-import itertools
-
 import pytest
 
 from tests.net import lab, ltp
@@ -23,7 +21,6 @@ def carry(pair: lab.Pair, size: int, seed: int = 1) -> ltp.Message:
     return got
 
 
-
 def test_100_mb_over_a_dirty_link(pair: lab.Pair) -> None:
     """5 % loss, 2 % duplicates, 25 % out of order, in both directions."""
     pair.tx_host.netem(DIRTY, seed=1)
@@ -36,8 +33,6 @@ def test_100_mb_over_a_dirty_link(pair: lab.Pair) -> None:
 
 
 TROUBLES = ["", "duplicate 10%", "reorder 30%", "corrupt 2%"]
-CASES = list(itertools.product((0, 1, 10, 30), TROUBLES, (576, 1280, 1500, 9000)))
-
 
 
 @pytest.mark.parametrize("loss", [0, 1, 10, 30])

@@ -9,7 +9,7 @@ import pytest
 
 from tests.net import calls, lab, ltp, wire
 from tests.net.peer import Wire
-from tests.net.sim.clock import Watch, close_to
+from tests.net.sim.clock import Watch, about, close_to
 
 
 @pytest.fixture(name="far")
@@ -49,6 +49,7 @@ def test_init_is_repeated(far: Wire) -> None:
 
 def test_cookie_echo_is_repeated(far: Wire) -> None:
     """And when the cookie is half as old as it may be, everything starts anew."""
+    far.host.netem("delay 10ms")
     sock = far.host.socket()
     sock.setblocking(False)
     sock.connect_ex(("10.1.0.2", 5000))
@@ -58,7 +59,7 @@ def test_cookie_echo_is_repeated(far: Wire) -> None:
     far.send(wire.Packet(wire.INIT_ACK, ports | far.params()))
     gaps = times(far, wire.COOKIE_ECHO, 4)
     steps = [later - earlier for earlier, later in zip(gaps, gaps[1:])]
-    assert steps[0] > 0.001
+    assert steps[0] > 0.01
     assert close_to(steps[1], 2 * steps[0]) and close_to(steps[2], 4 * steps[0])
     far.receive(wire.INIT)
     assert 5 <= watch() <= 10
@@ -198,7 +199,7 @@ def test_giveup(far: Wire) -> None:
     """giveup_us after sendmsg(): GIVEUP, repeated until a CLOSE comes."""
     sock, assoc = far.accepted()
     watch = Watch()
-    sock.send_message(bytes(5000), tag=3, giveup_us=2500000)
+    sock.send_message(bytes(5000), tag=3, flags=ltp.TOLERANT, giveup_us=2500000)
     giveup = assoc.receive(wire.GIVEUP)
     assert close_to(watch(), 2.5, 0.0001)
     assert (giveup.flow, giveup.len, giveup.body_tag) == (assoc.host_flow, 5000, 3)
@@ -221,7 +222,7 @@ def test_giveup(far: Wire) -> None:
 
 def test_giveup_that_is_not_needed(far: Wire) -> None:
     sock, assoc = far.accepted()
-    sock.send_message(b"hello", giveup_us=1000000)
+    sock.send_message(b"hello", flags=ltp.TOLERANT, giveup_us=1000000)
     far.send(assoc.ack(assoc.receive(wire.DATA), 1, flags=wire.WHOLE))
     time.sleep(10)
     assert [packet.kind for packet, _ in far.pending()] == []
@@ -281,17 +282,17 @@ def test_dead_time_is_of_the_namespace(far: Wire) -> None:
 def test_shut_window_is_asked_about(far: Wire) -> None:
     """A window of 0: PING until it opens, and the peer is not taken for dead while it answers."""
     sock, assoc = far.accepted()
-    sock.send(bytes(20000))
-    sent = assoc.receive(wire.DATA)
-    far.flush()
-    far.send(assoc.ack(sent, 1, **assoc.window(0)))
+    sock.send(bytes(200000))
     watch = Watch()
-    asked = 0
+    asked = base = 0
     while watch() < 200:
         for packet, _ in far.pending():
             if packet.kind == wire.PING:
                 assoc.send(wire.PONG, token=packet.token, **assoc.window(0))
                 asked += 1
+            elif packet.kind == wire.DATA:
+                base = max(base, packet.seg + 1)
+                far.send(assoc.ack(packet, base, **assoc.window(0)))
         time.sleep(0.01)
     assert 3 < asked < 2000
     assert sock.info().state == ltp.ESTABLISHED
@@ -309,9 +310,9 @@ def test_receive_and_send_timeouts(far: Wire) -> None:
     sock.set_timeouts(3.5)
     watch = Watch()
     assert calls.error_of(sock.recv, 10) == errno.EAGAIN
-    assert close_to(watch(), 3.5, 0.02)
+    assert about(watch(), 3.5)
     assert sock.send(bytes(1 << 20)) < 1 << 20
-    assert close_to(watch(), 7, 0.04)
+    assert about(watch(), 7)
     assert calls.error_of(sock.send, bytes(1000)) in (errno.EAGAIN, errno.EINVAL)
 
 
@@ -320,12 +321,12 @@ def test_accept_and_connect_timeouts(far: Wire) -> None:
     listener.set_timeouts(2)
     watch = Watch()
     assert calls.error_of(listener.accept) == errno.EAGAIN
-    assert close_to(watch(), 2, 0.02)
+    assert about(watch(), 2)
     sock = far.host.socket()
     sock.set_timeouts(2)
     watch = Watch()
     assert sock.connect_ex(("10.1.0.2", 5000)) == errno.EINPROGRESS
-    assert close_to(watch(), 2, 0.02)
+    assert about(watch(), 2)
 
 
 def test_linger(far: Wire) -> None:
@@ -335,7 +336,7 @@ def test_linger(far: Wire) -> None:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("=ii", 1, 7))
     watch = Watch()
     sock.close()
-    assert close_to(watch(), 7, 0.02)
+    assert about(watch(), 7)
 
 
 def test_orphan(far: Wire) -> None:
