@@ -86,8 +86,10 @@ static int ltp_input_open(struct sock *sk, struct sk_buff *skb,
 		ltp_output_window(sk, p->ping.token);
 		return 0;
 	case LTP_PONG:
-		ltp_sk(sk)->tries = 0;
 		ltp_tx_window(sk, p->pn, &p->ping.window);
+		/* A window that stays shut is asked about less and less. */
+		if (!ltp_tx_blocked(ltp_sk(sk)))
+			ltp_sk(sk)->tries = 0;
 		return 0;
 	case LTP_COOKIE_ACK:
 		return 0; /* a duplicate */

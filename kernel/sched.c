@@ -207,6 +207,7 @@ void ltp_tx_window(struct sock *sk, u32 pn, const struct ltp_window_fields *w)
 	/* What was refused for want of room is worth asking for at once. */
 	if (tx->window > old) {
 		ltp_loss_acked(&tx->loss);
+		ltp_sk(sk)->tries = 0;
 		/* The pause was the reader's: no rate is measured across it. */
 		tx->delivered_ns = ltp_now();
 		tx->first_sent_ns = tx->delivered_ns;
