@@ -226,13 +226,18 @@ def peer():
 def test_peer_dies_in_the_middle_of_a_message(listener, peer, moment):
     pid, server = peer(listener, lambda c: c.send(torch.ones(1 << 24)))
     y = torch.empty(1 << 24)
+    go = threading.Event()
 
     def kill():
+        # Some of it is there, and not all: so much fits into no buffer.
+        assert select.select([server], [], [], SOON)[0]
+        go.set()
         time.sleep(0.02 * moment)
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     killer = in_thread(kill)
     with server:
+        assert go.wait(SOON)
         start = time.monotonic()
         with pytest.raises(ltp_torch.PeerDied, match="died in the middle of a message") as e:
             server.recv(y, timeout=SOON)
