@@ -75,9 +75,9 @@ check-kasan check-lockdep: check-%: lab-programs
 
 coverage: lab-programs ## which lines of the module the kunit and net tests run; a report per file in build/coverage/
 	@mkdir -p build/coverage
-	@$(run) --coverage -- sh -c '/ltp/tests/kunit/run; $(pytest) $(T) /ltp/tests/net'
-	@scripts/lab/enter gcovr --root build/modules/plain-coverage --filter '.*/kernel/' --txt-metric branch \
-		--html-details build/coverage/index.html --txt - build/modules/plain-coverage
+	@$(run) --coverage -- sh -c '/ltp/tests/kunit/run; $(pytest) $(T) /ltp/tests/net'; status=$$?; \
+	scripts/lab/enter gcovr --root build/modules/plain-coverage --filter '.*/kernel/' \
+		--html-details build/coverage/index.html --txt - build/modules/plain-coverage && exit $$status
 
 lint: ##             style and static checks
 	@scripts/lint
