@@ -3,12 +3,12 @@
 
          ps          w0          w1          w2          w3        network namespaces
       10.77.0.1   10.77.0.2   10.77.0.3   10.77.0.4   10.77.0.5
-         |           |           |           |           |         host's end: rate, delay, loss
-         |           |           |           |           |         ps's port: rate
+         |           |           |           |           |        host's end: rate, delay, loss
+         |           |           |           |           |        ps's port: rate
         -+-----------+-----------+-----------+-----------+-  br0
 
-Each link is full duplex. A packet passes its sender's queue, which has the delay and the loss of the
-path, and towards ps the queue of the bridge's port as well, so that all workers share the server's
+Each link is full duplex. A packet passes its sender's queue, which has the delay and the loss of
+the path, and towards ps the queue of the bridge's port as well, so that all workers share the server's
 link. (The other ports need none: what leaves them has passed the server's queue, and is no faster.)
 Nothing segments or merges packets in the hardware's stead: what is lost is one packet, for TCP too.
 """
@@ -106,9 +106,10 @@ class Network:
     def reset(self) -> None:
         """New queues: empty, and the dice begin anew with the seed of each link."""
         server = self.hosts[0]
-        queues = [(("ip", "netns", "exec", host), "eth0", _netem(self.link, self.link.seed + i, True))
+        queues = [(["ip", "netns", "exec", host], "eth0",
+                   _netem(self.link, self.link.seed + i, True))
                   for i, host in enumerate(self.hosts)]
-        queues.append(((), f"p-{server}", _netem(self.link, 0, False)))
+        queues.append(([], f"p-{server}", _netem(self.link, 0, False)))
         for prefix, dev, netem in queues:
             subprocess.run([*prefix, "tc", "qdisc", "del", "dev", dev, "root"], check=False,
                            stderr=subprocess.DEVNULL)
@@ -136,7 +137,7 @@ class Network:
                                + text.strip())
 
     def dropped(self) -> int:
-        """Packets that the bridge dropped; its queue towards the server is meant to hold everything."""
+        """Packets that the bridge dropped; its queue to the server is meant to hold everything."""
         found = re.search(r"dropped (\d+)",
                           _run("tc", "-s", "qdisc", "show", "dev", f"p-{self.hosts[0]}"))
         return int(found[1]) if found else 0

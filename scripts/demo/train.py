@@ -181,16 +181,16 @@ def set_thresholds(net: Network, gradient_bytes: int, fraction: float) -> dict[s
     """The server's thresholds, from what is known of the link.
 
     All workers' gradients have to pass the server's link, which takes ``transfer``, and a segment
-    that is lost is there again a round trip later at the earliest. The LT threshold is transfer and
-    half a round trip more: if nothing held the workers up, only what was lost is still missing then,
-    and is not waited for. The deadline is for a worker that is slow, by ten round trips: it cuts what
-    would be waited for longest, and seldom anything else.
+    that is lost is there again a round trip later at the earliest. The LT threshold is transfer
+    and half a round trip more: if nothing held the workers up, only what was lost is still missing
+    then, and is not waited for. The deadline is for a worker that is slow, by twenty round trips:
+    it cuts what would be waited for longest, and seldom anything else.
     """
     workers = len(net.hosts) - 1
     transfer = workers * gradient_bytes * 8 / (net.link.rate_mbit * 1e6) * 1.04     # with headers
     rtt = 2 * net.link.delay_ms / 1000
     lt = transfer + rtt / 2
-    deadline = lt + 10 * rtt
+    deadline = lt + 20 * rtt
     inside(net.hosts[0], LTPCTL, "set", "fraction", str(fraction), "lt", f"{1e6 * lt:.0f}us",
            "deadline", f"{1e6 * deadline:.0f}us")
     return {"fraction": fraction, "lt_ms": round(1000 * lt, 2),
