@@ -15,7 +15,7 @@ pytest := python3 -m pytest -q -p no:cacheprovider
 plain := $(run) --kernel plain --
 
 .PHONY: all modules userspace tools lab lab-programs demo check check-kunit check-lib check-net check-torch check-kernels \
-	check-debug check-kasan check-lockdep coverage lint clean help
+	check-debug check-kasan check-lockdep check-soak check-soak-plain check-soak-kasan check-soak-lockdep coverage lint clean help
 
 all: ##              the module for KDIR (default: the running kernel), the library and the tools, for this host
 ifneq ($(wildcard $(KDIR)/Makefile),)
@@ -59,8 +59,10 @@ check-kunit: ##      the pure logic, by KUnit
 check-lib: lab-programs ## what of the library needs no module
 	@scripts/lab/enter $(MAKE) --no-print-directory -s -C userspace O=$(LAB_BUILD)/userspace check
 
+# What waits for long runs in virtual time. All parts run, whatever fails.
 check-net: lab-programs ## sockets, tools and packets, by pytest in the lab; T='-k NAME' selects
-	@$(plain) $(pytest) $(T) /ltp/tests/net
+	@status=0; $(plain) $(pytest) $(T) /ltp/tests/net || status=$$?; \
+	$(run) --sim -- $(pytest) $(T) /ltp/tests/net/sim || status=$$?; exit $$status
 
 check-torch: lab-programs ## the PyTorch package, by pytest in the lab
 	@$(plain) $(pytest) $(T) /ltp/tests/torch
@@ -72,6 +74,11 @@ check-debug: check-kasan check-lockdep ## the net tests again, on the kasan and 
 
 check-kasan check-lockdep: check-%: lab-programs
 	@$(run) --kernel $* -- $(pytest) $(T) /ltp/tests/net
+
+check-soak: $(addprefix check-soak-,plain kasan lockdep) ## loads and unloads the module 100 times under traffic, on each kernel
+
+check-soak-plain check-soak-kasan check-soak-lockdep: check-soak-%:
+	@$(run) --kernel $* -- /ltp/tests/soak/reload
 
 coverage: lab-programs ## which lines of the module the kunit and net tests run; a report per file in build/coverage/
 	@mkdir -p build/coverage
