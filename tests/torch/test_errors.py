@@ -201,11 +201,13 @@ def peer():
     """Forks a peer that does what a body says with its connection, until it is killed."""
     pids = []
 
-    def fork(listener, body):
+    def fork(listener, body, namespace=None):
+        def connect():
+            return ltp_torch.connect(*listener.local, timeout=SOON)
         pid = os.fork()
         if not pid:
             try:
-                with ltp_torch.connect(*listener.local, timeout=SOON) as c:
+                with in_namespace(namespace, connect) if namespace else connect() as c:
                     body(c)
                     time.sleep(60)
             finally:
@@ -223,8 +225,10 @@ def peer():
 
 
 @pytest.mark.parametrize("moment", range(5))
-def test_peer_dies_in_the_middle_of_a_message(listener, peer, moment):
-    pid, server = peer(listener, lambda c: c.send(torch.ones(1 << 24)))
+def test_peer_dies_in_the_middle_of_a_message(wire, peer, moment):
+    wire.set(rate="100mbit")    # the message takes 5 s
+    with in_namespace("tb", lambda: ltp_torch.listen(wire.hosts["tb"], 0)) as listener:
+        pid, server = peer(listener, lambda c: c.send(torch.ones(1 << 24)), "ta")
     y = torch.empty(1 << 24)
     go = threading.Event()
 
