@@ -8,9 +8,10 @@
         -+-----------+-----------+-----------+-----------+-  br0
 
 Each link is full duplex. A packet passes its sender's queue, which has the delay and the loss of
-the path, and towards ps the queue of the bridge's port as well, so that all workers share the server's
-link. (The other ports need none: what leaves them has passed the server's queue, and is no faster.)
-Nothing segments or merges packets in the hardware's stead: what is lost is one packet, for TCP too.
+the path, and towards ps the queue of the bridge's port as well, so that all workers share the
+server's link. (The other ports need none: what leaves them has passed the server's queue, and is
+no faster.) Nothing segments or merges packets in the hardware's stead: what is lost is one packet,
+for TCP too.
 """
 from __future__ import annotations
 
