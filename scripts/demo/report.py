@@ -57,7 +57,7 @@ def draw(result: dict[str, Any], path: str) -> None:
         text = (f"{TITLES[name]}: {run['steps']} steps in {run['wall_s']:.1f} s, "
                 f"{100 * accuracy[-1]:.1f} %")
         last = run["wall_s"] == max(r["wall_s"] for r in runs)
-        axes.annotate(text, (seconds[-1], accuracy[-1]), xytext=(0, 10) if last else (12, -14),
+        axes.annotate(text, (seconds[-1], accuracy[-1]), xytext=(0, 10) if last else (-8, 12),
                       textcoords="offset points", ha="right" if last else "left", va="bottom",
                       color=COLORS[name], fontweight="bold", fontsize=10)
     axes.set_xlim(left=0)

@@ -204,6 +204,7 @@ def parse(arguments: Optional[list[str]] = None) -> argparse.Namespace:
     p.add_argument("--batch", type=int, default=128, help="images a worker and step")
     p.add_argument("--hidden", type=int, default=160, help="width of the largest layer")
     p.add_argument("--rate", type=float, default=0.004, help="learning rate at its highest")
+    p.add_argument("--seed", type=int, default=3, help="of the model and the order of the data")
     p.add_argument("--loss", type=float, default=0.01, help="of each packet, 0 to 1")
     p.add_argument("--fraction", type=float, default=0.9, help="the fraction threshold")
     p.add_argument("--only", choices=("tcp", "ltp"), help="one run instead of both")
@@ -214,7 +215,8 @@ def parse(arguments: Optional[list[str]] = None) -> argparse.Namespace:
 def main() -> int:
     args = parse()
     torch.set_num_threads(1)
-    config = ps_train.Config(args.workers, args.steps, args.batch, args.hidden, args.rate)
+    config = ps_train.Config(args.workers, args.steps, args.batch, args.hidden, args.rate,
+                             args.seed)
     link = Link(loss=args.loss)
     transports = [args.only] if args.only else ["tcp", "ltp"]
     try:
