@@ -91,6 +91,16 @@ class Family:
     def close(self) -> None:
         self.sock.close()
 
+    def restart(self) -> None:
+        """Forgets what is left of an answer that was not read to its end."""
+        self.sock.settimeout(0.01)
+        try:
+            while self.sock.recv(1 << 17):
+                pass
+        except OSError:
+            pass
+        self.sock.settimeout(None)
+
     def _ask(self, ident: int, command: int, data: bytes, flags: int) -> list[bytes]:
         flags |= NLM_F_REQUEST | (0 if flags & NLM_F_DUMP else NLM_F_ACK)
         header = struct.pack("=IHHIIBBH", 20 + len(data), ident, flags, 1, 0, command, 1, 0)

@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from tests.net import lab, ltp, wire
+from tests.net import calls, lab, ltp, wire
 from tests.net.peer import Wire
 from tests.net.wire import Packet
 
@@ -291,6 +291,92 @@ def slab_of_sockets() -> str:
     """The line of /proc/net/protocols: sockets and memory in use."""
     with open("/proc/net/protocols", encoding="ascii") as file:
         return next(" ".join(line.split()[:4]) for line in file if line.startswith("LTP"))
+
+
+def test_icmp_says_that_the_path_is_narrow(far: Wire) -> None:
+    """Fragmentation needed: the next flow's segments are smaller, if it quotes the right tag."""
+    sock, assoc = far.accepted()
+    assert sock.info().seg_size == 1424
+    send_icmp(far, 3, 4, ltp_quote(far, 5000, assoc.port, assoc.my_tag ^ 1), 1000)
+    assert sock.info().seg_size == 1424
+    send_icmp(far, 3, 4, ltp_quote(far, 5000, assoc.port, assoc.my_tag), 1000)
+    assert sock.info().seg_size == ltp.seg_size(1000)
+    sock.send(bytes(2000))
+    assert assoc.receive(wire.DATA).seg_size == ltp.seg_size(1000)
+    # Smaller than IPv4 allows: nobody has to believe that.
+    send_icmp(far, 3, 4, ltp_quote(far, 5000, assoc.port, assoc.my_tag), 68)
+    assert sock.info().seg_size >= 512 - 16
+
+
+def test_send_while_connecting(far: Wire) -> None:
+    """It waits for the end of the handshake, or says EAGAIN."""
+    sock = far.host.socket()
+    sock.setblocking(False)
+    sock.connect_ex(("10.1.0.2", 5000))
+    assert calls.error_of(sock.send, b"hello") == errno.EAGAIN
+    assert calls.error_of(sock.recv, 10) in (errno.EAGAIN, errno.ENOTCONN)
+    sock.setblocking(True)
+    sent = far.net.background(sock.send, b"hello")
+    assoc = far.accept()
+    assert sent.result() == 5
+    assert assoc.receive(wire.DATA).tail == b"hello"
+
+
+def test_cookie_for_an_association_whose_listener_is_gone(far: Wire) -> None:
+    """The same cookie is answered, another one is not."""
+    listener = far.host.listen()
+    echo = far.echo(far.get_cookie())
+    far.send(echo)
+    far.receive(wire.COOKIE_ACK)
+    sock, _ = listener.accept()
+    far.net.sockets.append(sock)
+    listener.close()
+    far.send(echo)
+    assert far.receive(wire.COOKIE_ACK)
+    with lab.Counting(far.host) as moved:
+        far.send(echo.but(peer_tag=echo.peer_tag ^ 1))
+        assert moved.drops() == {"DropState": 1}
+    assert far.pending() == []
+
+
+def test_listen_again_changes_the_backlog(far: Wire) -> None:
+    listener = far.host.listen(backlog=0)
+    far.connect(7000)
+    echo = far.echo(far.get_cookie(7001))
+    with lab.Counting(far.host) as moved:
+        far.send(echo)
+        assert moved.drops() == {"DropBacklog": 1}
+    listener.listen(5)
+    far.send(echo)
+    assert far.receive(wire.COOKIE_ACK)
+
+
+def test_numbers_wrap_round(far: Wire) -> None:
+    """Flow ids and packet numbers of the peer pass 2^32."""
+    listener = far.host.listen().want_control()
+    assoc = far.connect(flow=0xFFFFFFFD, body_pn=0xFFFFFFF8)
+    sock, _ = listener.accept()
+    far.net.sockets.append(sock)
+    first = assoc.flow
+    for i in (1, 0, 3, 2, 5, 4):
+        flow = (first + i) & ltp.U32_MAX
+        for seg in (1, 0):
+            data = assoc.data(bytes([i]) * 2000, seg, flow=flow)
+            far.send(data)
+        ack = assoc.receive(wire.ACK)
+        assert (ack.flow, ack.acked_pn, ack.base) == (flow, data.pn, 2)
+    for i in range(6):
+        got = sock.receive(2000)
+        assert bytes(got.data) == bytes([i]) * 2000
+        assert got.rcvinfo.flow == (first + i) & ltp.U32_MAX
+    with lab.Counting(far.host) as moved:
+        assoc.send_data(b"x", [0], flow=first)
+        assert moved.drops() == {"DropFlowClosed": 1}
+    # The host believes a window that comes with a number behind the wrap.
+    assoc.alive()
+    assert assoc.pn < 100
+    assoc.send(wire.FIN, flow=(first + 6) & ltp.U32_MAX)
+    assert sock.recv(10) == b""
 
 
 def test_icmp_errors(far: Wire) -> None:

@@ -76,8 +76,8 @@ def test_lost_acks(pair: lab.Pair) -> None:
 
 def test_outage(pair: lab.Pair) -> None:
     """A link that is dead for a while in the middle of a message."""
-    size = 8 * MIB
-    pair.tx_host.netem("delay 2ms")
+    size = 4 * MIB
+    pair.tx_host.netem("rate 40mbit delay 1ms")
     data = blob(size)
     sent = pair.net.background(pair.tx.send_message, data)
     received = pair.net.background(pair.rx.want_control().receive_into, buffer(size))
@@ -86,7 +86,7 @@ def test_outage(pair: lab.Pair) -> None:
         direction.netem("loss 100%")
         with lab.Counting(pair.tx_host) as moved:
             until_probes(moved, 3)
-        direction.netem("delay 1ms")
+        direction.netem("rate 40mbit delay 1ms")
     check_message(received.result(), data)
     assert sent.result() == size
 

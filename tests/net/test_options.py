@@ -210,6 +210,29 @@ def test_buffers_of_the_namespace(net: lab.Net) -> None:
     assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == 64 << 10
 
 
+def test_socket_filter(pair: lab.Pair) -> None:
+    """SO_ATTACH_FILTER: what it refuses is counted and sent again; what it cuts is no packet."""
+    for keep in (0, 20):
+        pair.rx.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filter_that_keeps(keep))
+        with lab.Counting(pair.rx_host) as moved:
+            pair.tx.send(b"hello")
+            name = "DropShort" if keep else "DropFilter"
+            lab.until(lambda: moved[name] > 1, "it is refused again and again")
+            assert moved["InData"] == 0
+        pair.rx.setsockopt(socket.SOL_SOCKET, SO_DETACH_FILTER, 0)
+        assert pair.rx.recv(10) == b"hello"
+
+
+SO_ATTACH_FILTER, SO_DETACH_FILTER = 26, 27
+program = ctypes.create_string_buffer(8)
+
+
+def filter_that_keeps(length: int) -> bytes:
+    """A struct sock_fprog of one instruction: return that many bytes."""
+    program.raw = struct.pack("=HBBI", 6, 0, 0, length)
+    return struct.pack("=HxxxxxxQ", 1, ctypes.addressof(program))
+
+
 def test_ttl_and_tos_are_on_the_wire(net: lab.Net) -> None:
     """What is set at the level SOL_IP is in the packets."""
     from tests.net.peer import Wire

@@ -220,6 +220,19 @@ def test_giveup(far: Wire) -> None:
     assert sock.info().flows_out == 0
 
 
+def test_giveup_of_what_had_arrived(far: Wire) -> None:
+    """All had arrived, its ACKs were lost: the answer to GIVEUP says so, and so does the report."""
+    sock, assoc = far.accepted()
+    sock.set(ltp.REPORTS, 1)
+    sock.send_message(b"hello", flags=ltp.TOLERANT, giveup_us=1000000)
+    data = assoc.receive(wire.DATA)
+    assoc.receive(wire.GIVEUP)
+    far.send(assoc.ack(data, 1, flags=wire.WHOLE | wire.DUP))
+    assert sock.info().flows_out == 0
+    _, cmsgs, _, _ = sock.recvmsg(100, 100, 0x2000)
+    assert struct.unpack_from("=QIIIIIH", cmsgs[0][2])[6] == ltp.COMPLETE
+
+
 def test_giveup_that_is_not_needed(far: Wire) -> None:
     sock, assoc = far.accepted()
     sock.send_message(b"hello", flags=ltp.TOLERANT, giveup_us=1000000)
@@ -348,6 +361,26 @@ def test_orphan(far: Wire) -> None:
     assert close_to(watch(), 0)
     lab.until(lambda: far.host.family.assocs() == [], "it is gone", 1000)
     assert 60 <= watch() <= 200
+
+
+def test_orphan_whose_peer_takes_nothing(far: Wire) -> None:
+    """The peer answers, but its window stays shut: ten times the dead time without progress."""
+    sock, assoc = far.accepted()
+    far.host.family.set_config(dead_ms=2000)
+    sock.send(bytes(100000))
+    sock.close()
+    watch = Watch()
+    base = 0
+    while far.host.family.assocs() and watch() < 100:
+        for packet, _ in far.pending():
+            if packet.kind == wire.PING:
+                assoc.send(wire.PONG, token=packet.token, **assoc.window(0))
+            elif packet.kind == wire.DATA and packet.seg >= base:
+                base = packet.seg + 1
+                far.send(assoc.ack(packet, base, **assoc.window(0)))
+        time.sleep(0.01)
+    assert 20 <= watch() <= 40
+    assert any(packet.kind == wire.RESET for packet, _ in far.pending())
 
 
 def test_orphan_whose_peer_never_ends(far: Wire) -> None:
