@@ -103,7 +103,7 @@ class Caller:
 
     def wait_asleep(self) -> "Caller":
         """Until it waits: it is seen asleep several times in a row."""
-        lab.until(lambda: all(self.sleeping() for _ in range(20)), "it sleeps")
+        lab.until(lambda: all(self.sleeping() for _ in range(5)), "it sleeps")
         return self
 
     def interrupt(self) -> None:

@@ -363,8 +363,7 @@ def test_numbers_wrap_round(far: Wire) -> None:
         for seg in (1, 0):
             data = assoc.data(bytes([i]) * 2000, seg, flow=flow)
             far.send(data)
-        ack = assoc.receive(wire.ACK)
-        assert (ack.flow, ack.acked_pn, ack.base) == (flow, data.pn, 2)
+        lab.until(lambda: assoc.receive(wire.ACK).acked_pn == data.pn, "the last one is answered")
     for i in range(6):
         got = sock.receive(2000)
         assert bytes(got.data) == bytes([i]) * 2000

@@ -47,9 +47,9 @@ def test_large_message_without_waiting(net: lab.Net, edge: bool) -> None:
 def test_interrupted_reader(net: lab.Net) -> None:
     """EINTR in the middle of a message: the next call with the same buffer gets all of it."""
     pair = small_rcvbuf(net)
-    size = 4 * MIB
+    size = 2 * MIB
     data, space = blob(size), buffer(size)
-    pair.tx_host.netem("rate 50mbit")
+    pair.tx_host.netem(f"rate {lab.scaled(25, 5)}mbit")
     sent = net.background(pair.tx.send, data)
     where = [(calls.address_of(space), size)]
     interrupted = 0
