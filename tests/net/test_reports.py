@@ -37,7 +37,7 @@ def read(sock: ltp.Socket, room: int = 1 << 16, control: int = 100) -> tuple[Rep
     return report, ltp.Map(report.seg_size, report.segments, words), flags
 
 
-def wait_report(sock: ltp.Socket) -> tuple[Report, ltp.Map, int]:
+def wait_report(sock: ltp.Socket, seconds: float = 30) -> tuple[Report, ltp.Map, int]:
     found: list[tuple[Report, ltp.Map, int]] = []
 
     def step() -> bool:
@@ -47,7 +47,7 @@ def wait_report(sock: ltp.Socket) -> tuple[Report, ltp.Map, int]:
             return False
         return True
 
-    lab.until(step, "a report is there")
+    lab.until(step, "a report is there", seconds)
     return found[0]
 
 

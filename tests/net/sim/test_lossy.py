@@ -45,7 +45,7 @@ def test_both_maps_are_equal(pair: lab.Pair) -> None:
         pair.tx.send_message(blob(MIB)[:size], tag=tag, flags=ltp.TOLERANT)
         got = pair.rx.receive(size)
         check_message(got, blob(MIB)[:size])
-        report, segments, _ = wait_report(pair.tx)
+        report, segments, _ = wait_report(pair.tx, 300)
         assert (report.tag, report.reason) == (tag, got.rcvinfo.reason)
         assert segments == got.rcvmap
 
