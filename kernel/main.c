@@ -127,4 +127,5 @@ static void __exit ltp_exit(void)
 module_init(ltp_init);
 module_exit(ltp_exit);
 MODULE_DESCRIPTION("Loss-tolerant Transmission Protocol");
+MODULE_VERSION("0.1.0");
 MODULE_LICENSE("GPL");
