@@ -7,6 +7,8 @@ KNAME = $(notdir $(patsubst %/,%,$(patsubst %/build,%,$(KDIR))))
 K ?= plain
 # More arguments for pytest, such as T='-k handshake -x'
 T ?=
+# Arguments for the programs of tests/perf, such as A='--help'
+A ?=
 
 # How the lab's Debian sees this directory
 LAB_BUILD := /ltp/build/lab
@@ -15,7 +17,7 @@ pytest := python3 -m pytest -q -p no:cacheprovider
 plain := $(run) --kernel plain --
 
 .PHONY: all modules userspace tools lab lab-programs demo check check-kunit check-lib check-net check-torch check-kernels \
-	check-debug check-kasan check-lockdep check-soak check-soak-plain check-soak-kasan check-soak-lockdep coverage lint clean help
+	check-debug check-kasan check-lockdep check-soak check-soak-plain check-soak-kasan check-soak-lockdep coverage gathers lint clean help
 
 all: ##              the module for KDIR (default: the running kernel), the library and the tools, for this host
 ifneq ($(wildcard $(KDIR)/Makefile),)
@@ -43,7 +45,7 @@ lab: ##              the test machine: a small Debian and its kernel, in LTP_LAB
 # The library and the tools once more, for the Debian inside the lab.
 lab-programs:
 	@scripts/lab/make plain
-	@for part in userspace tools; do \
+	@for part in userspace tools tests/perf; do \
 		[ ! -e $$part/Makefile ] || \
 			scripts/lab/enter $(MAKE) --no-print-directory -s -C $$part O=$(LAB_BUILD)/$$part || exit; \
 	done
@@ -85,6 +87,9 @@ coverage: lab-programs ## which lines of the module the kunit and net tests run;
 	@$(run) --coverage -- sh -c '/ltp/tests/kunit/run; $(pytest) $(T) /ltp/tests/net'; status=$$?; \
 	scripts/lab/enter gcovr --root build/modules/plain-coverage --filter '.*/kernel/' \
 		--html-details build/coverage/index.html --txt - build/modules/plain-coverage && exit $$status
+
+gathers: lab-programs ## whole gathers against what the link allows, in virtual time: a table; A='--each' and others go to tests/perf/gathers
+	@$(run) --sim -- /ltp/tests/perf/gathers $(A)
 
 lint: ##             style and static checks
 	@scripts/lint
