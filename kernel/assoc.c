@@ -59,6 +59,7 @@ void ltp_assoc_clear(struct sock *sk)
 	lp->peer_mtu = 0;
 	lp->tries = 0;
 	lp->asked_ns = 0;
+	lp->open_ns = 0;
 	lp->heard_ns = 0;
 	lp->orphan_ns = 0;
 	lp->retry_ns = 0;
@@ -191,6 +192,8 @@ void ltp_assoc_open(struct sock *sk, const struct ltp_params *peer, u64 rtt_ns)
 	lp->phase = LTP_ESTABLISHED;
 	ltp_set_state(sk, TCP_ESTABLISHED);
 	ltp_mib_inc(sock_net(sk), LTP_MIB_ASSOC_ESTABLISHED);
+	lp->open_ns = now;
+	lp->tx.busy_since_ns = now;
 	ltp_assoc_heard(sk, now);
 	ltp_assoc_rearm(sk, now);
 	if (!sock_flag(sk, SOCK_DEAD)) {
@@ -460,6 +463,7 @@ void ltp_assoc_end(struct sock *sk, int err)
 	kfree(lp->hello);
 	lp->hello = NULL;
 	ltp_tx_purge(sk);
+	ltp_tx_clock(sk, ltp_now());
 	ltp_rx_cut(sk);
 	ltp_assoc_unhash(sk);
 	if (sock_flag(sk, SOCK_DEAD)) {

@@ -678,6 +678,7 @@ int ltp_rx_data(struct sock *sk, struct sk_buff *skb,
 	if (flow->reason != LTP_OPEN)
 		return ltp_rx_after_end(sk, flow, p);
 	if (ltp_ackmap_test(&flow->map, d->seg)) {
+		rx->duplicates++;
 		ltp_mib_inc(sock_net(sk), LTP_MIB_IN_DUPLICATE);
 		ltp_rx_ack(sk, flow, p, true, now);
 		consume_skb(skb);
@@ -701,6 +702,7 @@ int ltp_rx_data(struct sock *sk, struct sk_buff *skb,
 	if (d->seg < flow->ncrit)
 		flow->crit_got++;
 	rx->bytes += p->payload;
+	rx->data_ns = now;
 	rx->segments++;
 	ltp_mib_inc(sock_net(sk), LTP_MIB_IN_DATA);
 	ltp_rx_ack(sk, flow, p, false, now);

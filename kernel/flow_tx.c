@@ -102,6 +102,12 @@ static int ltp_seg_mem(const struct ltp_seg *seg)
  */
 void ltp_seg_free(struct sock *sk, struct ltp_seg *seg)
 {
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+
+	if (seg->state == LTP_SEG_QUEUED)
+		tx->fresh -= seg->len;
+	else if (seg->state == LTP_SEG_LOST)
+		tx->again -= seg->len;
 	list_del(&seg->link);
 	rb_erase(&seg->node, &seg->flow->segs);
 	ltp_tx_uncharge(sk, ltp_seg_mem(seg));
@@ -409,6 +415,7 @@ int ltp_tx_fill(struct sock *sk, struct ltp_flow_tx *flow, struct msghdr *msg)
 	 */
 	list_add_tail(&seg->link, &tx->queue[LTP_Q_FRESH]);
 	ltp_tx_charge(sk, ltp_seg_mem(seg));
+	tx->fresh += len;
 	flow->copied += len;
 	return len;
 

@@ -4,12 +4,48 @@
 #include <net/tcp_states.h>
 
 #include "assoc.h"
+#include "flow_rx.h"
 #include "flow_tx.h"
 #include "info.h"
 
 static u32 ltp_info_us(u64 ns)
 {
 	return min_t(u64, div_u64(ns, NSEC_PER_USEC), U32_MAX);
+}
+
+/* Time since something happened, U32_MAX: it never did. */
+static u32 ltp_info_since(u64 then, u64 now)
+{
+	return then && then <= now ? ltp_info_us(now - then) : U32_MAX;
+}
+
+static u64 ltp_info_busy_us(const struct ltp_tx *tx, enum ltp_busy kind,
+			    u64 now)
+{
+	u64 ns = tx->busy_ns[kind];
+
+	if (tx->busy == kind)
+		ns += now - tx->busy_since_ns;
+	return div_u64(ns, NSEC_PER_USEC);
+}
+
+/* What the handshake begins, and what is kept when the association ended. */
+static void ltp_info_fill_times(const struct ltp_sock *lp, u64 now,
+				struct ltp_info *info)
+{
+	const struct ltp_tx *tx = &lp->tx;
+
+	info->last_data_sent_us = ltp_info_since(tx->data_ns, now);
+	info->last_ack_received_us = ltp_info_since(tx->acked_ns, now);
+	info->last_data_received_us = ltp_info_since(lp->rx.data_ns, now);
+	info->last_heard_us = ltp_info_since(lp->heard_ns, now);
+	if (!lp->open_ns)
+		return;
+	info->age_us = div_u64(now - lp->open_ns, NSEC_PER_USEC);
+	info->window_limited_us = ltp_info_busy_us(tx, LTP_BUSY_WINDOW, now);
+	info->sndbuf_limited_us = ltp_info_busy_us(tx, LTP_BUSY_SNDBUF, now);
+	info->busy_us = ltp_info_busy_us(tx, LTP_BUSY, now) +
+			info->window_limited_us + info->sndbuf_limited_us;
 }
 
 /**
@@ -44,6 +80,16 @@ void ltp_info_fill(struct sock *sk, struct ltp_info *info)
 	info->probes = tx->probes;
 	info->bytes_acked = tx->delivered;
 	info->bytes_received = rx->bytes;
+	info->bytes_sent = tx->bytes;
+	info->bytes_retransmitted = tx->bytes_again;
+	info->ceiling = tx->ceiling;
+	info->min_rtt_us = ltp_info_us(tx->loss.min_rtt_ns);
+	info->unsent = tx->fresh;
+	info->lost_unsent = tx->again;
+	info->peer_window_later = tx->window_later;
+	info->backoff = tx->loss.backoff;
+	info->duplicates = rx->duplicates;
+	ltp_info_fill_times(lp, ltp_now(), info);
 	list_for_each_entry(out, &tx->flows, node)
 		info->flows_out++;
 	list_for_each_entry(in, &rx->flows, node)
@@ -53,6 +99,9 @@ void ltp_info_fill(struct sock *sk, struct ltp_info *info)
 	if (!ltp_assoc_is_open(lp))
 		return;
 	info->seg_size = ltp_tx_segsize(sk);
+	info->pmtu = min(lp->af->mtu(sk), lp->peer_mtu);
+	info->window = ltp_rx_window(sk, false);
+	info->window_later = ltp_rx_window(sk, true);
 	if (tx->cc.ops->info)
 		tx->cc.ops->info(&tx->cc, info);
 }

@@ -362,6 +362,15 @@ enum ltp_queue {
 	LTP_QUEUES
 };
 
+/* What a sender is doing, for ltp_info. */
+enum ltp_busy {
+	LTP_IDLE,		/* nothing in flight, nothing to send */
+	LTP_BUSY,
+	LTP_BUSY_WINDOW,	/* held back by the peer's window */
+	LTP_BUSY_SNDBUF,	/* all in flight, no room for more */
+	LTP_BUSY_KINDS
+};
+
 /**
  * struct ltp_tx - sending half of an association
  * @flows: flows not ended, in order of id
@@ -377,6 +386,12 @@ enum ltp_queue {
  * @delivered_ns: when that last grew
  * @first_sent_ns: when the newest acknowledged packet was sent
  * @last_sent_ns: when something was last put in flight
+ * @data_ns: when DATA was last sent
+ * @acked_ns: when an ACK last came
+ * @busy_since_ns: since when @busy holds
+ * @busy_ns: how long each kind held before that
+ * @bytes: payload bytes sent
+ * @bytes_again: payload bytes sent again
  * @loss_at: when the next loss verdict is due, U64_MAX: none is
  * @app_limited: until @delivered passes this, samples are application limited
  * @pn: next packet number
@@ -388,11 +403,14 @@ enum ltp_queue {
  * @max_flows: flows it takes at a time
  * @window_pn: number of the packet that said so
  * @flight: bytes in flight
+ * @fresh: bytes never sent
+ * @again: bytes found lost, waiting
  * @ceiling: rate the receiver allows, bytes a second, 0: any
  * @retransmitted: segments sent again
  * @lost: loss verdicts
  * @sent: DATA packets sent
  * @probes: tail probes
+ * @busy: enum ltp_busy
  * @cwnd_limited: the congestion window, not pacing, holds segments back
  * @fin_sent: a FIN was sent
  * @fin_acked: and answered
@@ -411,6 +429,12 @@ struct ltp_tx {
 	u64 delivered_ns;
 	u64 first_sent_ns;
 	u64 last_sent_ns;
+	u64 data_ns;
+	u64 acked_ns;
+	u64 busy_since_ns;
+	u64 busy_ns[LTP_BUSY_KINDS];
+	u64 bytes;
+	u64 bytes_again;
 	u64 loss_at;
 	u64 app_limited;
 	u64 ceiling;
@@ -423,10 +447,13 @@ struct ltp_tx {
 	u32 max_flows;
 	u32 window_pn;
 	u32 flight;
+	u32 fresh;
+	u32 again;
 	u32 retransmitted;
 	u32 lost;
 	u32 sent;
 	u32 probes;
+	u8 busy;
 	bool cwnd_limited;
 	bool fin_sent;
 	bool fin_acked;
@@ -448,6 +475,8 @@ struct ltp_tx {
  * @ratio: payload in the memory of a segment, smoothed, in 1/256
  * @segments: DATA packets accepted
  * @bytes: payload bytes accepted
+ * @duplicates: DATA packets that had arrived before
+ * @data_ns: when DATA was last accepted
  * @reading: a recvmsg() is in the middle of a message
  * @waiting: how many wait for it to finish
  * @fin: a FIN came, @flow_end is valid
@@ -456,6 +485,7 @@ struct ltp_rx {
 	struct list_head flows;
 	struct ltp_flow_rx *ack_flow;
 	u64 bytes;
+	u64 data_ns;
 	u64 refused_ns;
 	u32 next_flow;
 	u32 flow_end;
@@ -466,6 +496,7 @@ struct ltp_rx {
 	u32 ratio;
 	u32 seg_size;
 	u32 segments;
+	u32 duplicates;
 	bool shut;
 	bool fin;
 	bool reading;
@@ -501,6 +532,7 @@ struct ltp_rx {
  * @first_pn: of an accepted socket: its first packet number
  * @peer_mtu: largest packet the peer can take
  * @born_ns: when it began: connect(), or the time in the cookie
+ * @open_ns: when the handshake was done
  * @heard_ns: when a packet with the right tag last came
  * @orphan_ns: when it was closed, 0: a program has it
  * @asked_ns: when an answer was first waited for, 0: none is
@@ -541,6 +573,7 @@ struct ltp_sock {
 	u32 first_pn;
 	u32 peer_mtu;
 	u64 born_ns;
+	u64 open_ns;
 	u64 heard_ns;
 	u64 asked_ns;
 	u64 orphan_ns;

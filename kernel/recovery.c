@@ -14,6 +14,7 @@ static void ltp_tx_lose(struct sock *sk, struct ltp_seg *seg)
 	struct ltp_tx *tx = &ltp_sk(sk)->tx;
 
 	tx->flight -= seg->len;
+	tx->again += seg->len;
 	tx->lost++;
 	seg->state = LTP_SEG_LOST;
 	list_move_tail(&seg->link, &tx->queue[seg->critical ? LTP_Q_CRITICAL :
@@ -163,6 +164,7 @@ int ltp_tx_ack(struct sock *sk, const struct ltp_packet *p, u64 now)
 	ltp_mib_inc(sock_net(sk), LTP_MIB_IN_ACKS);
 	ltp_tx_new_window(tx, p->pn, &a->window);
 	tx->ceiling = a->ceiling * 1024ULL;
+	tx->acked_ns = now;
 	if (!flow)
 		/* Ended meanwhile: its last ACK was sent twice. */
 		return ltp_before(a->flow, tx->next_flow) ?

@@ -58,8 +58,12 @@ void ltp_tx_stamp(struct sock *sk, struct ltp_seg *seg, u64 now)
 	}
 	if (!seg->sends) {
 		seg->flow->unsent--;
+		tx->fresh -= seg->len;
 	} else {
 		tx->retransmitted++;
+		tx->bytes_again += seg->len;
+		if (seg->state == LTP_SEG_LOST)
+			tx->again -= seg->len;
 		ltp_mib_inc(sock_net(sk), LTP_MIB_RETRANSMITTED);
 	}
 	if (seg->state != LTP_SEG_IN_FLIGHT)
@@ -74,7 +78,9 @@ void ltp_tx_stamp(struct sock *sk, struct ltp_seg *seg, u64 now)
 	seg->app_limited = !!tx->app_limited;
 	seg->cwnd_limited = tx->cwnd_limited;
 	tx->sent++;
+	tx->bytes += seg->len;
 	tx->last_sent_ns = now;
+	tx->data_ns = now;
 	ltp_pacing_sent(&tx->pacing, ltp_tx_rate(tx), seg->len, now);
 }
 
@@ -144,6 +150,39 @@ static int ltp_tx_train(struct sock *sk, struct list_head *train, u64 now)
 	return n;
 }
 
+static enum ltp_busy ltp_tx_busy(const struct sock *sk)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	const struct ltp_seg *seg = ltp_tx_next(tx);
+
+	if (seg)
+		return tx->flight + seg->len <= tx->cc.cwnd &&
+		       !ltp_tx_fits(tx, seg) ? LTP_BUSY_WINDOW : LTP_BUSY;
+	if (!tx->flight)
+		return LTP_IDLE;
+	return (tx->writing || tx->partial) && !sk_stream_memory_free(sk) ?
+		       LTP_BUSY_SNDBUF : LTP_BUSY;
+}
+
+/**
+ * ltp_tx_clock() - take note of what the time since the last call was spent with
+ * @sk: socket
+ * @now: the time
+ *
+ * Context: socket locked.
+ */
+void ltp_tx_clock(struct sock *sk, u64 now)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	enum ltp_busy busy = ltp_tx_busy(sk);
+
+	if (busy == tx->busy)
+		return;
+	tx->busy_ns[tx->busy] += now - tx->busy_since_ns;
+	tx->busy_since_ns = now;
+	tx->busy = busy;
+}
+
 /**
  * ltp_tx_push() - send what windows and pacing allow
  * @sk: socket
@@ -163,6 +202,7 @@ void ltp_tx_push(struct sock *sk)
 			break;
 		ltp_output_train(sk, &train, now);
 	} while (true);
+	ltp_tx_clock(sk, now);
 	ltp_assoc_rearm(sk, now);
 }
 

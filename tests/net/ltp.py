@@ -35,7 +35,7 @@ SIOCINQ, SIOCOUTQ = 0x541B, 0x5411
 SNDINFO_FORMAT = struct.Struct("=QIIH6s")
 RCVINFO_FORMAT = struct.Struct("=QIIQIHH")
 THRESHOLDS_FORMAT = struct.Struct("=IIQQ")
-INFO_FORMAT = struct.Struct("=10I2Q6I2Q")
+INFO_FORMAT = struct.Struct("=10I2Q6I2Q7Q13I4x")
 TIMEVAL = struct.Struct("=qq")
 
 
@@ -87,6 +87,26 @@ class Info(NamedTuple):
     probes: int
     bytes_acked: int
     bytes_received: int
+    bytes_sent: int
+    bytes_retransmitted: int
+    ceiling: int
+    age_us: int
+    busy_us: int
+    window_limited_us: int
+    sndbuf_limited_us: int
+    min_rtt_us: int
+    unsent: int
+    lost_unsent: int
+    peer_window_later: int
+    window: int
+    window_later: int
+    pmtu: int
+    backoff: int
+    duplicates: int
+    last_data_sent_us: int
+    last_ack_received_us: int
+    last_data_received_us: int
+    last_heard_us: int
 
 
 @dataclasses.dataclass(frozen=True)

@@ -197,6 +197,33 @@ enum ltp_state {
  * @bytes_acked: payload bytes acknowledged
  * @bytes_received: payload bytes accepted
  * @probes: tail probes sent
+ * @bytes_sent: payload bytes sent, retransmissions included
+ * @bytes_retransmitted: those that were sent again
+ * @ceiling: rate the receiver allows, bytes a second, 0: any
+ * @age_us: since the handshake was done
+ * @busy_us: time in which something was in flight or waited to be sent
+ * @window_limited_us: part of it in which the peer's window held it back
+ * @sndbuf_limited_us: part of it in which all was in flight, and the send
+ *	buffer had no room for more
+ * @min_rtt_us: smallest round-trip time ever
+ * @unsent: bytes in the send buffer that were never sent
+ * @lost_unsent: bytes found lost that wait to be sent again
+ * @peer_window_later: as @peer_window, of flows behind the one that is read
+ *	next
+ * @window: bytes that the peer would now be allowed to have in flight
+ * @window_later: of flows behind the one that is read next
+ * @pmtu: largest packet that leaves, IP header included
+ * @backoff: tail probes in vain, since something was acknowledged
+ * @duplicates: DATA packets received that had arrived before
+ * @last_data_sent_us: since DATA was last sent
+ * @last_ack_received_us: since an ACK last came
+ * @last_data_received_us: since DATA was last accepted
+ * @last_heard_us: since any packet came
+ * @reserved: 0
+ *
+ * Times are in microseconds; those of 32 bits stop at U32_MAX, 71 minutes,
+ * which is also "never". A socket that is no association says so of all four
+ * last_*, and 0 of all else that only an association has.
  */
 struct ltp_info {
 	__u32 state;
@@ -219,6 +246,27 @@ struct ltp_info {
 	__u32 probes;
 	__aligned_u64 bytes_acked;
 	__aligned_u64 bytes_received;
+	__aligned_u64 bytes_sent;
+	__aligned_u64 bytes_retransmitted;
+	__aligned_u64 ceiling;
+	__aligned_u64 age_us;
+	__aligned_u64 busy_us;
+	__aligned_u64 window_limited_us;
+	__aligned_u64 sndbuf_limited_us;
+	__u32 min_rtt_us;
+	__u32 unsent;
+	__u32 lost_unsent;
+	__u32 peer_window_later;
+	__u32 window;
+	__u32 window_later;
+	__u32 pmtu;
+	__u32 backoff;
+	__u32 duplicates;
+	__u32 last_data_sent_us;
+	__u32 last_ack_received_us;
+	__u32 last_data_received_us;
+	__u32 last_heard_us;
+	__u32 reserved;
 };
 
 #endif /* _UAPI_LINUX_LTP_H */
