@@ -8,6 +8,7 @@
 /* The first is the default of a new namespace. */
 static const struct ltp_cc_ops *const cc_table[] = {
 	&ltp_cc_bdp,
+	&ltp_cc_reno,
 };
 
 /**
@@ -30,14 +31,28 @@ const struct ltp_cc_ops *ltp_cc_find(const char *name)
 EXPORT_SYMBOL_IF_KUNIT(ltp_cc_find);
 
 /**
+ * ltp_cc_names() - what algorithms there are
+ * @names: where their names go, separated by blanks
+ * @room: bytes there; LTP_CC_NAMES_MAX is enough
+ */
+void ltp_cc_names(char *names, size_t room)
+{
+	size_t len = 0;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cc_table); i++)
+		len += scnprintf(names + len, room - len, "%s%s", i ? " " : "",
+				 cc_table[i]->name);
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_cc_names);
+
+/**
  * ltp_cc_init() - begin with an algorithm
  * @cc: congestion control of an association
  * @ops: the algorithm
  * @mss: bytes of payload in a full segment, at least 1
  * @now_ns: time in ns
  * @rtt_ns: the smallest RTT known so far, 0: none is
- *
- * Also to change the algorithm of an association: it begins anew.
  *
  * Context: the socket lock.
  */
@@ -53,3 +68,32 @@ void ltp_cc_init(struct ltp_cc *cc, const struct ltp_cc_ops *ops, u32 mss,
 	ops->init(cc, now_ns, rtt_ns);
 }
 EXPORT_SYMBOL_IF_KUNIT(ltp_cc_init);
+
+/**
+ * ltp_cc_switch() - go on with another algorithm
+ * @cc: congestion control of an association that has sent something
+ * @ops: the algorithm
+ * @now_ns: time in ns
+ * @rtt_ns: the smallest RTT known so far, 0: none is
+ *
+ * What the old one has learnt means nothing to the new one, but it begins with
+ * the same window and rate.
+ *
+ * Context: the socket lock.
+ */
+void ltp_cc_switch(struct ltp_cc *cc, const struct ltp_cc_ops *ops, u64 now_ns,
+		   u64 rtt_ns)
+{
+	u64 rate = cc->pacing_rate;
+	u32 cwnd = cc->cwnd;
+
+	if (cc->ops == ops)
+		return;
+	ltp_cc_init(cc, ops, cc->mss, now_ns, rtt_ns);
+	if (ops->resume)
+		ops->resume(cc, cwnd);
+	else
+		cc->cwnd = cwnd;
+	cc->pacing_rate = rate;
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_cc_switch);

@@ -22,6 +22,10 @@
  * @prior_delivered: value of @delivered when the newest packet was sent
  * @interval_ns: time over which @delivered - @prior_delivered took place: the
  *	longer of the send and the ACK interval
+ * @spurious: bytes found lost before, and now known not to have been
+ * @next_pn: number that the next packet will have
+ * @acked_pn: newest packet that it answers, if @acked
+ * @lost_pn: newest packet of @lost
  * @app_limited: the sender had nothing to send in that time, or sent less than
  *	it was allowed to
  * @ce: the packet was marked by ECN
@@ -35,6 +39,10 @@ struct ltp_cc_sample {
 	u32 acked;
 	u32 lost;
 	u32 in_flight;
+	u32 spurious;
+	u32 next_pn;
+	u32 acked_pn;
+	u32 lost_pn;
 	bool app_limited;
 	bool ce;
 };
@@ -62,15 +70,18 @@ struct ltp_cc {
  * struct ltp_cc_ops - one algorithm
  * @name: for LTP_CONGESTION and ltpctl
  * @init: set @cwnd and @priv; @rtt_ns is the handshake's sample or 0
- * @on_ack: an ACK with news came
+ * @resume: after @init, in the middle of an association: go on with this
+ *	window; NULL: @cwnd is all there is to set
+ * @on_ack: an ACK with news came, or a loss verdict was due
  * @on_loss: the tail probe went unanswered twice: persistent loss
  * @on_idle: the first packet after a time with nothing in flight is to leave;
  *	so long after the last
- * @info: fill btlbw and rtprop_us
+ * @info: fill btlbw and rtprop_us; NULL: it estimates neither
  */
 struct ltp_cc_ops {
 	char name[LTP_CC_NAME_MAX];
 	void (*init)(struct ltp_cc *cc, u64 now_ns, u64 rtt_ns);
+	void (*resume)(struct ltp_cc *cc, u32 cwnd);
 	void (*on_ack)(struct ltp_cc *cc, const struct ltp_cc_sample *s);
 	void (*on_loss)(struct ltp_cc *cc, u64 now_ns);
 	void (*on_idle)(struct ltp_cc *cc, u64 now_ns, u64 idle_ns);
@@ -80,10 +91,17 @@ struct ltp_cc_ops {
 #define LTP_CC_MIN_SEGS		4
 #define LTP_CC_INITIAL_SEGS	10
 
+/* Room for the names of all algorithms, as ltp_cc_names() writes them. */
+#define LTP_CC_NAMES_MAX	64
+
 extern const struct ltp_cc_ops ltp_cc_bdp;
+extern const struct ltp_cc_ops ltp_cc_reno;
 
 const struct ltp_cc_ops *ltp_cc_find(const char *name);
+void ltp_cc_names(char *names, size_t room);
 void ltp_cc_init(struct ltp_cc *cc, const struct ltp_cc_ops *ops, u32 mss,
 		 u64 now_ns, u64 rtt_ns);
+void ltp_cc_switch(struct ltp_cc *cc, const struct ltp_cc_ops *ops, u64 now_ns,
+		   u64 rtt_ns);
 
 #endif /* _LTP_CC_H */

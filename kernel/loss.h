@@ -9,6 +9,7 @@
 
 #include <linux/time64.h>
 #include <linux/types.h>
+#include "serial.h"
 
 /**
  * struct ltp_loss - what one association knows of its path
@@ -53,17 +54,6 @@ struct ltp_loss {
  */
 #define LTP_GRANULARITY_NS	(200 * NSEC_PER_USEC)
 #define LTP_PTO_MAX_NS		(10 * NSEC_PER_SEC)
-
-/* Serial number arithmetic (RFC 1982) on packet numbers and flow ids. */
-static inline bool ltp_before(u32 a, u32 b)
-{
-	return (s32)(a - b) < 0;
-}
-
-static inline bool ltp_after(u32 a, u32 b)
-{
-	return ltp_before(b, a);
-}
 
 void ltp_loss_init(struct ltp_loss *loss);
 void ltp_loss_rtt(struct ltp_loss *loss, u64 rtt_ns, u64 delay_ns);

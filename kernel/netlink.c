@@ -73,13 +73,17 @@ static_assert(LTP_NL_DEAD_MS_MIN == 100 && LTP_NL_DEAD_MS_MAX == 3600000);
 LTP_NL_RANGE(dead, nla_get_u32, LTP_NL_DEAD_MS_MIN, LTP_NL_DEAD_MS_MAX,
 	     "dead must be 100 to 3600000 (milliseconds)")
 
+/* "cc must be ...: " and the names, once and for all by ltp_netlink_init(). */
+static char ltp_nl_no_cc[48 + LTP_CC_NAMES_MAX] =
+	"cc must be a congestion control of this module: ";
+
 static int ltp_nl_check_cc(const struct nlattr *attr,
 			   struct netlink_ext_ack *extack)
 {
 	if (ltp_cc_find(nla_data(attr)))
 		return 0;
-	NL_SET_ERR_MSG_ATTR(extack, attr,
-			    "cc must be a congestion control of this module: bdp");
+	NL_SET_BAD_ATTR(extack, attr);
+	extack->_msg = ltp_nl_no_cc;
 	return -ENOENT;
 }
 
@@ -732,6 +736,9 @@ MODULE_ALIAS_GENL_FAMILY(LTP_FAMILY_NAME);
  */
 int __init ltp_netlink_init(void)
 {
+	size_t len = strlen(ltp_nl_no_cc);
+
+	ltp_cc_names(ltp_nl_no_cc + len, sizeof(ltp_nl_no_cc) - len);
 	return genl_register_family(&ltp_nl_family);
 }
 

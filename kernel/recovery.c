@@ -23,25 +23,35 @@ static void ltp_tx_lose(struct sock *sk, struct ltp_seg *seg)
 }
 
 /* Judge what was sent before the newest packet that arrived. */
-static u32 ltp_tx_detect(struct sock *sk, u64 now)
+static void ltp_tx_detect(struct sock *sk, struct ltp_cc_sample *s)
 {
 	struct ltp_tx *tx = &ltp_sk(sk)->tx;
 	struct ltp_seg *seg, *next;
-	u32 lost = 0;
 	u64 when;
 
 	tx->loss_at = U64_MAX;
 	list_for_each_entry_safe(seg, next, &tx->in_flight, link) {
-		if (!ltp_loss_verdict(&tx->loss, seg->pn, seg->sent_ns, now,
-				      &when)) {
+		if (!ltp_loss_verdict(&tx->loss, seg->pn, seg->sent_ns,
+				      s->now_ns, &when)) {
 			/* Those behind it were sent later. */
 			tx->loss_at = when;
 			break;
 		}
-		lost += seg->len;
+		s->lost += seg->len;
+		s->lost_pn = seg->pn;
 		ltp_tx_lose(sk, seg);
 	}
-	return lost;
+}
+
+/* What there is to tell after an ACK, or a verdict that was due. */
+static void ltp_tx_tell(struct sock *sk, struct ltp_cc_sample *s)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+
+	s->delivered = tx->delivered;
+	s->in_flight = tx->flight;
+	s->next_pn = tx->pn;
+	tx->cc.ops->on_ack(&tx->cc, s);
 }
 
 /* The newest packet that an ACK is known to speak of. */
@@ -151,7 +161,7 @@ int ltp_tx_ack(struct sock *sk, const struct ltp_packet *p, u64 now)
 {
 	const struct ltp_ack_fields *a = &p->ack;
 	struct ltp_tx *tx = &ltp_sk(sk)->tx;
-	struct ltp_cc_sample s = { .now_ns = now };
+	struct ltp_cc_sample s = { .now_ns = now, .acked_pn = a->acked_pn };
 	struct ltp_flow_tx *flow;
 	int drop = 0;
 
@@ -185,12 +195,9 @@ int ltp_tx_ack(struct sock *sk, const struct ltp_packet *p, u64 now)
 		if (tx->app_limited && tx->delivered > tx->app_limited)
 			tx->app_limited = 0;
 	}
-	s.lost = ltp_tx_detect(sk, now);
-	if (s.acked || s.lost) {
-		s.delivered = tx->delivered;
-		s.in_flight = tx->flight;
-		tx->cc.ops->on_ack(&tx->cc, &s);
-	}
+	ltp_tx_detect(sk, &s);
+	if (s.acked || s.lost)
+		ltp_tx_tell(sk, &s);
 out:
 	ltp_tx_push(sk);
 	sk->sk_write_space(sk);
@@ -243,14 +250,10 @@ void ltp_tx_retry(struct sock *sk, u64 now)
 	struct ltp_tx *tx = &lp->tx;
 
 	if (tx->loss_at <= now) {
-		struct ltp_cc_sample s = {
-			.now_ns = now,
-			.lost = ltp_tx_detect(sk, now),
-			.in_flight = tx->flight,
-			.delivered = tx->delivered,
-		};
+		struct ltp_cc_sample s = { .now_ns = now };
 
-		tx->cc.ops->on_ack(&tx->cc, &s);
+		ltp_tx_detect(sk, &s);
+		ltp_tx_tell(sk, &s);
 		ltp_tx_push(sk);
 		return;
 	}

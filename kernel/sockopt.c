@@ -89,6 +89,7 @@ static int ltp_set_rcvtag(struct sock *sk, sockptr_t val, unsigned int len)
 
 static int ltp_set_cc(struct sock *sk, sockptr_t val, unsigned int len)
 {
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
 	const struct ltp_cc_ops *ops;
 	char name[LTP_CC_NAME_MAX] = {};
 
@@ -100,10 +101,13 @@ static int ltp_set_cc(struct sock *sk, sockptr_t val, unsigned int len)
 	ops = ltp_cc_find(name);
 	if (!ops)
 		return -ENOENT;
-	/* What one algorithm has learnt means nothing to another. */
-	if (ltp_sk(sk)->phase != LTP_CLOSED)
-		return -EISCONN;
-	ltp_sk(sk)->tx.cc.ops = ops;
+	if (!ltp_assoc_is_open(ltp_sk(sk)))
+		tx->cc.ops = ops; /* it begins when the handshake is done */
+	else if (!tx->sent)
+		ltp_cc_init(&tx->cc, ops, tx->cc.mss, ltp_now(),
+			    tx->loss.min_rtt_ns);
+	else
+		ltp_cc_switch(&tx->cc, ops, ltp_now(), tx->loss.min_rtt_ns);
 	return 0;
 }
 

@@ -107,6 +107,7 @@ static void link_find_lost(struct link *link, struct link_sender *s)
 		s->left += LINK_MSS;
 		s->lost++;
 		s->news_lost += LINK_MSS;
+		s->news_lost_pn = s->oldest;
 	}
 }
 
@@ -119,6 +120,8 @@ static void link_on_ack(struct link *link, struct link_sender *s,
 		.now_ns = link->now,
 		.rtt_ns = link->now - p->sent_ns - ack->delay_ns,
 		.prior_delivered = p->delivered,
+		.acked_pn = newest,
+		.next_pn = s->pn,
 		.ce = ack->ce,
 	};
 	unsigned int i;
@@ -127,8 +130,10 @@ static void link_on_ack(struct link *link, struct link_sender *s,
 		struct link_packet *q = link_packet(s, ack->pn[i]);
 
 		ltp_loss_arrived(&s->loss, ack->pn[i], q->sent_ns);
-		if (q->lost)
+		if (q->lost) {
 			ltp_loss_spurious(&s->loss);
+			sample.spurious += LINK_MSS;
+		}
 		if (!q->gone) {
 			s->flight -= LINK_MSS;
 			sample.acked += LINK_MSS;
@@ -147,6 +152,7 @@ static void link_on_ack(struct link *link, struct link_sender *s,
 				 link->now - p->delivered_ns);
 	link_find_lost(link, s);
 	sample.lost = s->news_lost;
+	sample.lost_pn = s->news_lost_pn;
 	s->news_lost = 0;
 	sample.in_flight = s->flight;
 	s->cc.ops->on_ack(&s->cc, &sample);

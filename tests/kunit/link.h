@@ -81,6 +81,7 @@ struct link_ack {
  * @flight: bytes in flight
  * @lost: packets found lost
  * @news_lost: bytes of them that @cc has not heard of
+ * @news_lost_pn: newest of them
  * @ack_head: next of @acks to arrive
  * @ack_tail: end of @acks
  * @idle: nothing in flight and nothing to send
@@ -108,6 +109,7 @@ struct link_sender {
 	u32 flight;
 	u32 lost;
 	u32 news_lost;
+	u32 news_lost_pn;
 	u32 ack_head;
 	u32 ack_tail;
 	bool idle;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Round-trip times, loss verdicts, the tail probe and serial numbers. */
+/* Round-trip times, loss verdicts and the tail probe. */
 #include <kunit/test.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
@@ -10,32 +10,6 @@
 #define US	NSEC_PER_USEC
 #define MS	NSEC_PER_MSEC
 #define T0	(1000 * NSEC_PER_SEC)
-
-static void loss_serial(struct kunit *test)
-{
-	u64 state = RANDOM_SEED;
-	u32 i;
-
-	KUNIT_EXPECT_TRUE(test, ltp_before(0, 1));
-	KUNIT_EXPECT_FALSE(test, ltp_before(1, 0));
-	KUNIT_EXPECT_FALSE(test, ltp_before(7, 7));
-	KUNIT_EXPECT_FALSE(test, ltp_after(7, 7));
-	KUNIT_EXPECT_TRUE(test, ltp_before(U32_MAX, 0));
-	KUNIT_EXPECT_TRUE(test, ltp_before(U32_MAX - 5, 5));
-	KUNIT_EXPECT_TRUE(test, ltp_after(5, U32_MAX - 5));
-	KUNIT_EXPECT_TRUE(test, ltp_before(S32_MAX, 1U << 31));
-	KUNIT_EXPECT_TRUE(test, ltp_before(0, S32_MAX));
-	KUNIT_EXPECT_TRUE(test, ltp_after(0, U32_MAX - S32_MAX + 1));
-
-	for (i = 0; i < 10000; i++) {
-		u32 a = random_next(&state);
-		u32 d = random_scaled(&state) >> 1;
-
-		KUNIT_ASSERT_EQ(test, ltp_before(a, a + d), d > 0);
-		KUNIT_ASSERT_FALSE(test, ltp_after(a, a + d));
-		KUNIT_ASSERT_EQ(test, ltp_after(a + d, a), d > 0);
-	}
-}
 
 /* RFC 6298, section 2, by hand. */
 static void loss_rtt(struct kunit *test)
@@ -353,7 +327,6 @@ static void loss_pto(struct kunit *test)
 }
 
 static struct kunit_case loss_cases[] = {
-	KUNIT_CASE(loss_serial),
 	KUNIT_CASE(loss_rtt),
 	KUNIT_CASE(loss_ack_delay),
 	KUNIT_CASE(loss_rtt_extremes),

@@ -247,6 +247,9 @@ class Socket(socket.socket):
         fraction, lt_, deadline = (value or 0 for value in given)
         self.set(THRESHOLDS, THRESHOLDS_FORMAT.pack(fraction, which, lt_, deadline))
 
+    def congestion(self) -> str:
+        return self.getsockopt(SOL_LTP, CONGESTION, 16).rstrip(b"\0").decode()
+
     def info(self) -> Info:
         value = self.getsockopt(SOL_LTP, INFO, INFO_FORMAT.size)
         return Info(*INFO_FORMAT.unpack(value))

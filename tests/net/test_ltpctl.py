@@ -148,8 +148,8 @@ OUT_OF_RANGE = [
     ("dead", "99ms", "dead must be 100 to 3600000 (milliseconds)"),
     ("dead", "3601s", "dead must be 100 to 3600000 (milliseconds)"),
     ("dead", "none", "dead must be 100 to 3600000 (milliseconds)"),
-    ("cc", "cubic", "cc must be a congestion control of this module: bdp"),
-    ("cc", "x" * 1000, "cc must be a congestion control of this module: bdp"),
+    ("cc", "cubic", "cc must be a congestion control of this module: bdp reno"),
+    ("cc", "x" * 1000, "cc must be a congestion control of this module: bdp reno"),
 ]
 
 
