@@ -29,7 +29,7 @@ static void ltp_assoc_ack_due(struct ltp_timer *t)
 
 static void ltp_assoc_pace_due(struct ltp_timer *t)
 {
-	ltp_tx_push(t->sk);
+	ltp_tx_paced(t->sk);
 }
 
 /**

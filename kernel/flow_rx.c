@@ -654,6 +654,27 @@ static void ltp_rx_refuse(struct sock *sk, u64 now)
 	ltp_output_window(sk, 0);
 }
 
+/*
+ * Room in the buffer, and in the memory of all sockets. The segment that a
+ * reader needs comes in anyhow, one at a time: else sockets that wait for each
+ * other's memory would do so for ever.
+ */
+static int ltp_rx_take_room(struct sock *sk, struct ltp_flow_rx *flow,
+			    struct sk_buff *skb)
+{
+	struct ltp_rx *rx = &ltp_sk(sk)->rx;
+	bool needed = ltp_rx_needs(sk, flow);
+
+	if (!needed && !ltp_rx_room(sk, flow->id, skb->truesize))
+		return LTP_MIB_DROP_RCVBUF;
+	rx->starved = !sk_rmem_schedule(sk, skb, skb->truesize);
+	if (!rx->starved || needed)
+		return 0;
+	/* What waits to become worth placing would wait in vain. */
+	ltp_rx_wake(sk, flow);
+	return LTP_MIB_DROP_MEMORY;
+}
+
 /**
  * ltp_rx_data() - a segment came
  * @sk: socket
@@ -684,11 +705,10 @@ int ltp_rx_data(struct sock *sk, struct sk_buff *skb,
 		consume_skb(skb);
 		return 0;
 	}
-	if ((!ltp_rx_room(sk, flow->id, skb->truesize) &&
-	     !ltp_rx_needs(sk, flow)) ||
-	    !sk_rmem_schedule(sk, skb, skb->truesize)) {
+	drop = ltp_rx_take_room(sk, flow, skb);
+	if (drop) {
 		ltp_rx_refuse(sk, now);
-		return LTP_MIB_DROP_RCVBUF;
+		return drop;
 	}
 	__skb_pull(skb, p->offset);
 	skb_dst_drop(skb);

@@ -385,6 +385,7 @@ int ltp_tx_fill(struct sock *sk, struct ltp_flow_tx *flow, struct msghdr *msg)
 	u32 len = min(flow->seg_size, flow->len - flow->copied);
 	struct ltp_seg *seg;
 	int err = -ENOBUFS;
+	size_t left;
 
 	if (ltp_flow_tx_over(flow)) {
 		/* It ended before all of it was written. */
@@ -400,9 +401,13 @@ int ltp_tx_fill(struct sock *sk, struct ltp_flow_tx *flow, struct msghdr *msg)
 		goto free_seg;
 	if (!sk_wmem_schedule(sk, ltp_seg_mem(seg) + len))
 		goto free_skb;
+	left = msg_data_left(msg);
 	err = ltp_tx_copy(sk, seg->skb, len, &msg->msg_iter);
-	if (err)
+	if (err) {
+		/* It may be tried again. */
+		iov_iter_revert(&msg->msg_iter, left - msg_data_left(msg));
 		goto free_skb;
+	}
 	seg->flow = flow;
 	seg->len = len;
 	seg->index = flow->copied / flow->seg_size;
@@ -615,5 +620,5 @@ void ltp_tx_timers_missed(struct sock *sk)
 
 	list_for_each_entry_safe(flow, next, &tx->flows, node)
 		ltp_flow_tx_giveup_due(&flow->giveup);
-	ltp_tx_push(sk);
+	ltp_tx_paced(sk);
 }

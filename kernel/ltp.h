@@ -67,6 +67,7 @@
 #define LTP_ACK_EVERY		4	/* packets */
 #define LTP_ACK_DELAY_NS	NSEC_PER_MSEC
 #define LTP_TRAIN		16	/* segments handed to output at once */
+#define LTP_STARVED_NS		(20 * NSEC_PER_MSEC) /* until memory is asked for again */
 
 /**
  * struct ltp_conf - settings of a network namespace, changed through netlink
@@ -412,6 +413,8 @@ enum ltp_busy {
  * @probes: tail probes
  * @busy: enum ltp_busy
  * @cwnd_limited: the congestion window, not pacing, holds segments back
+ * @starved: a sendmsg() that may not wait found no memory: POLLOUT waits for
+ *	LTP_STARVED_NS
  * @fin_sent: a FIN was sent
  * @fin_acked: and answered
  */
@@ -455,6 +458,7 @@ struct ltp_tx {
 	u32 probes;
 	u8 busy;
 	bool cwnd_limited;
+	bool starved;
 	bool fin_sent;
 	bool fin_acked;
 };
@@ -472,6 +476,7 @@ struct ltp_tx {
  * @limit_told: flow limit last told to the peer
  * @seg_size: of the newest flow
  * @shut: that window was 0
+ * @starved: a segment was refused as all sockets together have too much memory
  * @ratio: payload in the memory of a segment, smoothed, in 1/256
  * @segments: DATA packets accepted
  * @bytes: payload bytes accepted
@@ -498,6 +503,7 @@ struct ltp_rx {
 	u32 segments;
 	u32 duplicates;
 	bool shut;
+	bool starved;
 	bool fin;
 	bool reading;
 	u16 waiting;

@@ -34,6 +34,8 @@ struct ltp_flow_rx *ltp_rx_pick(struct sock *sk)
 bool ltp_rx_worth_placing(const struct sock *sk,
 			  const struct ltp_flow_rx *flow)
 {
+	if (ltp_sk(sk)->rx.starved && flow->queued)
+		return true;
 	return flow->queued >= min(READ_ONCE(sk->sk_rcvbuf) / 8,
 				   LTP_WAKE_BYTES);
 }

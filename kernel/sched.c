@@ -207,6 +207,24 @@ void ltp_tx_push(struct sock *sk)
 }
 
 /**
+ * ltp_tx_paced() - the timer of pacing fired
+ * @sk: socket
+ *
+ * Context: socket locked.
+ */
+void ltp_tx_paced(struct sock *sk)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+
+	ltp_tx_push(sk);
+	if (tx->starved) {
+		/* There may be memory now. */
+		tx->starved = false;
+		sk->sk_write_space(sk);
+	}
+}
+
+/**
  * ltp_tx_new_window() - take note of what the peer can take
  * @tx: sending half
  * @pn: number of the packet that said so: an older one that comes late knows

@@ -6,6 +6,7 @@
 #include "packet.h"
 
 void ltp_tx_push(struct sock *sk);
+void ltp_tx_paced(struct sock *sk);
 void ltp_tx_clock(struct sock *sk, u64 now);
 void ltp_tx_stamp(struct sock *sk, struct ltp_seg *seg, u64 now);
 void ltp_tx_new_window(struct ltp_tx *tx, u32 pn,

@@ -4,6 +4,7 @@
 #include "flow_tx.h"
 #include "sched.h"
 #include "sendmsg.h"
+#include "timer.h"
 #include "wait.h"
 
 static int ltp_sndinfo_parse(struct msghdr *msg, struct ltp_sndinfo *info)
@@ -86,6 +87,34 @@ static int ltp_send_wait(struct sock *sk, long *timeo_p)
 	}
 	*timeo_p = timeo;
 	return err;
+}
+
+/*
+ * There is room, but no memory: what all sockets together may have is used up,
+ * or the kernel has none. Whoever gives it back does not know of us: try again
+ * a little later, as sk_stream_wait_memory() does.
+ */
+static int ltp_send_starved(struct sock *sk, long *timeo_p)
+{
+	long pause = get_random_u32_below(HZ / 20 + 1) + 2;
+	struct ltp_sock *lp = ltp_sk(sk);
+	long timeo = min(*timeo_p, pause);
+	int err = 0;
+
+	if (!timeo) {
+		lp->tx.starved = true;
+		/* One that fires earlier does as well. */
+		if (!hrtimer_is_queued(&lp->pace.hr))
+			ltp_timer_start(&lp->pace, ltp_now() + LTP_STARVED_NS);
+		return -EAGAIN;
+	}
+	pause = timeo;
+	ltp_wait(sk->sk_err || (sk->sk_shutdown & SEND_SHUTDOWN));
+	if (err)
+		return sock_intr_errno(*timeo_p);
+	if (*timeo_p != MAX_SCHEDULE_TIMEOUT)
+		*timeo_p -= pause - timeo;
+	return 0;
 }
 
 /* The message to write: a new one, or the one a short send left. */
@@ -182,14 +211,17 @@ int ltp_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)
 	if (err)
 		goto out;
 	tx->writing = true;
-	err = ltp_send_wait(sk, &timeo);
-	if (!err)
-		err = ltp_send_open(sk, msg, len);
+	tx->starved = false;
 	while (!err) {
-		err = ltp_send_copy(sk, msg, &copied);
-		ltp_tx_push(sk);
+		err = ltp_send_wait(sk, &timeo);
 		if (!err)
-			err = ltp_send_wait(sk, &timeo);
+			err = ltp_send_open(sk, msg, msg_data_left(msg));
+		if (!err) {
+			err = ltp_send_copy(sk, msg, &copied);
+			ltp_tx_push(sk);
+		}
+		if (err == -ENOBUFS)
+			err = ltp_send_starved(sk, &timeo);
 	}
 	tx->writing = false;
 	if (err > 0)

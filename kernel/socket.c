@@ -217,7 +217,7 @@ static __poll_t ltp_poll(struct file *file, struct socket *sock,
 	if (sk->sk_shutdown & SEND_SHUTDOWN) {
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	} else if (ltp_assoc_is_open(lp)) {
-		if (sk_stream_is_writeable(sk) &&
+		if (sk_stream_is_writeable(sk) && !lp->tx.starved &&
 		    !lp->tx.writing && ltp_send_room(sk)) {
 			mask |= EPOLLOUT | EPOLLWRNORM;
 		} else {

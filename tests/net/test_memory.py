@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """How much memory of the kernel a message needs, and that all of it comes back."""
+import errno
+import select
 import socket
 import struct
 import threading
@@ -158,3 +160,116 @@ def test_ack_and_close_of_a_huge_flow(net: lab.Net) -> None:
     got = sock.receive_into(bytearray(100), 100)
     assert got.rcvinfo.length == ltp.U32_MAX
     assert got.rcvinfo.received == 4 * 256
+
+
+# ---- what all sockets together may have
+
+
+def fill_memory(net: lab.Net) -> ltp.Socket:
+    """A socket that has all the memory there is for LTP: its peer takes nothing."""
+    far = Wire(net)
+    sock, _ = far.accepted(rwnd=1)
+    sock.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 1 << 30)
+    space = buffer(4 * MIB)
+    where = [(calls.address_of(space), 4 * MIB)] * 500
+    assert 0 < calls.sendmsg(sock, where, flags=socket.MSG_DONTWAIT) < 500 * 4 * MIB
+    assert calls.error_of(sock.send, bytes(MIB), socket.MSG_DONTWAIT) == errno.EAGAIN
+    assert sock.meminfo().wmem_queued < sock.meminfo().sndbuf // 2  # that is not what was full
+    return sock
+
+
+def reset(sock: ltp.Socket) -> None:
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("=ii", 1, 0))
+    sock.close()
+
+
+SO_SNDBUFFORCE = 32
+
+
+@pytest.mark.seconds(120)
+def test_send_waits_for_memory(pair: lab.Pair) -> None:
+    """Never ENOBUFS: it waits, or says EAGAIN, and nothing of the message is lost or twice."""
+    hog = fill_memory(pair.net)
+    try:
+        assert calls.error_of(pair.tx.send, b"x", socket.MSG_DONTWAIT) == errno.EAGAIN
+        pair.tx.set_timeouts(0.1)
+        start = time.monotonic()
+        assert calls.error_of(pair.tx.send, b"x") == errno.EAGAIN
+        assert time.monotonic() - start >= 0.09
+        assert pair.tx.info().flows_out == 0
+        pair.tx.set_timeouts(30 * lab.SLOW)
+        space = bytearray(blob(MIB))
+        where = [(calls.address_of(space), MIB)]
+        with calls.quiet_signal(restart=False):
+            caller = calls.Caller(calls.sendmsg, pair.tx, where).wait_asleep()
+            caller.interrupt()
+            assert caller.end() == -errno.EINTR
+        assert pair.tx.info().flows_out == 0
+        caller = calls.Caller(calls.sendmsg, pair.tx, where).wait_asleep()
+    finally:
+        reset(hog)
+    same(pair.rx.receive(MIB).data, blob(MIB))
+    assert caller.end() == MIB
+
+
+@pytest.mark.seconds(120)
+def test_poll_and_memory(pair: lab.Pair) -> None:
+    """One that polls is not told again and again to try what fails."""
+    hog = fill_memory(pair.net)
+    pair.tx.setblocking(False)
+    poll = select.poll()
+    poll.register(pair.tx, select.POLLOUT)
+    try:
+        tries = 0
+        end = time.monotonic() + 0.5
+        while time.monotonic() < end:
+            if poll.poll(100):
+                assert calls.error_of(pair.tx.send, b"x") == errno.EAGAIN
+                tries += 1
+        assert 1 < tries <= 26  # a try each 20 ms
+        assert calls.error_of(pair.tx.send, b"x") == errno.EAGAIN
+    finally:
+        reset(hog)
+    assert poll.poll(10000 * lab.SLOW)
+    assert pair.tx.send(b"x") == 1
+    assert pair.rx.recv(10) == b"x"
+
+
+@pytest.mark.seconds(120)
+def test_blocked_sender_without_memory_and_the_end(net: lab.Net) -> None:
+    far = Wire(net)
+    sock, assoc = far.accepted()
+    hog = fill_memory(net)
+    try:
+        space = bytearray(100)
+        where = [(calls.address_of(space), 100)]
+        caller = calls.Caller(calls.sendmsg, sock, where).wait_asleep()
+        assoc.send(wire.RESET, body_tag=assoc.my_tag)
+        assert caller.end() == -errno.ECONNRESET
+    finally:
+        reset(hog)
+
+
+@pytest.mark.seconds(120)
+def test_receive_without_memory(net: lab.Net) -> None:
+    """A message is read all the same, bit by bit: who waits is never waited for in vain."""
+    far = Wire(net)
+    sock, assoc = far.accepted()
+    data = blob(50 * 1024)
+    hog = fill_memory(net)
+    try:
+        with lab.Counting(far.host) as moved:
+            received = net.background(sock.receive, len(data))
+
+            def again() -> bool:
+                assoc.send_data(bytes(data), list(range(50)))
+                return received.done()
+
+            lab.until(again, "all segments have come in")
+            assert moved["DropMemory"] > 0
+        same(received.result().data, data)
+        # One for nobody to read yet is not needed.
+        assoc.send_data(bytes(2048), [0], flow=assoc.flow + 2)
+        assert sock.info().bytes_received <= len(data) + 1024
+    finally:
+        reset(hog)
