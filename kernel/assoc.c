@@ -465,6 +465,7 @@ void ltp_assoc_end(struct sock *sk, int err)
 	ltp_tx_purge(sk);
 	ltp_tx_clock(sk, ltp_now());
 	ltp_rx_cut(sk);
+	ltp_handshake_ended(sk);
 	ltp_assoc_unhash(sk);
 	if (sock_flag(sk, SOCK_DEAD)) {
 		ltp_rx_purge(sk);

@@ -232,6 +232,76 @@ bool ltp_handshake_same(const struct ltp_sock *lp,
 	       be32_to_cpu(cookie->peer.tag) == lp->peer_tag;
 }
 
+static u64 ltp_handshake_id(u32 local_tag, u32 peer_tag)
+{
+	return (u64)local_tag << 32 | peer_tag;
+}
+
+/**
+ * ltp_handshake_ended() - no cookie may make this association again
+ * @sk: socket of an association that has ended, and can still be found
+ *
+ * Context: socket locked.
+ */
+void ltp_handshake_ended(struct sock *sk)
+{
+	struct ltp_net *ln = ltp_sock_net(sk);
+	const struct ltp_sock *lp = ltp_sk(sk);
+
+	if (!lp->first_pn)
+		return; /* not made by a cookie */
+	spin_lock_bh(&ln->replay_lock);
+	ltp_replay_add(ln->replay, ltp_handshake_id(lp->local_tag,
+						    lp->peer_tag), ltp_now());
+	spin_unlock_bh(&ln->replay_lock);
+}
+
+/*
+ * Has the association of this cookie ended? One who still asks for it is told
+ * so, at an address that is proven by the cookie.
+ */
+static bool ltp_handshake_used(struct sock *listener, const struct sk_buff *skb,
+			       const struct ltp_packet *p)
+{
+	struct ltp_net *ln = ltp_sock_net(listener);
+	const struct ltp_cookie *cookie = p->cookie;
+	u64 id = ltp_handshake_id(be32_to_cpu(cookie->local.tag),
+				  be32_to_cpu(cookie->peer.tag));
+	enum ltp_replay_verdict verdict;
+
+	spin_lock_bh(&ln->replay_lock);
+	verdict = ltp_replay_check(ln->replay, id,
+				   get_unaligned_be64(&cookie->time_ns));
+	spin_unlock_bh(&ln->replay_lock);
+	if (verdict == LTP_REPLAY_USED)
+		ltp_output_reply(sock_net(listener), ltp_sk(listener)->af, skb,
+				 p, LTP_RESET, LTP_F_REFLECT, p->tag, NULL, 0);
+	return verdict != LTP_REPLAY_NEW;
+}
+
+/**
+ * ltp_handshake_net_init() - room to remember what has ended
+ * @ln: of the namespace
+ *
+ * Return: 0 or -ENOMEM
+ */
+int ltp_handshake_net_init(struct ltp_net *ln)
+{
+	spin_lock_init(&ln->replay_lock);
+	get_random_bytes(&ln->cookie_key, sizeof(ln->cookie_key));
+	ln->replay = kvzalloc(sizeof(*ln->replay), GFP_KERNEL);
+	return ln->replay ? 0 : -ENOMEM;
+}
+
+/**
+ * ltp_handshake_net_exit() - undo ltp_handshake_net_init()
+ * @ln: of a namespace with no socket left
+ */
+void ltp_handshake_net_exit(struct ltp_net *ln)
+{
+	kvfree(ln->replay);
+}
+
 static struct sock *ltp_handshake_child(struct sock *listener,
 					const struct ltp_key *key,
 					const struct ltp_cookie *cookie)
@@ -314,6 +384,8 @@ int ltp_handshake_echo(struct sock *listener, const struct sk_buff *skb,
 		return drop;
 	if (p->tag != be32_to_cpu(cookie->local.tag))
 		return LTP_MIB_DROP_TAG;
+	if (ltp_handshake_used(listener, skb, p))
+		return LTP_MIB_DROP_COOKIE_USED;
 	if (sk_acceptq_is_full(listener))
 		return LTP_MIB_DROP_BACKLOG;
 	made = get_unaligned_be64(&cookie->time_ns);

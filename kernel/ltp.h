@@ -23,7 +23,8 @@
  * freed after a grace period (SOCK_RCU_FREE), so a lookup takes a reference
  * with refcount_inc_not_zero(); the key needs no second look, it never changes
  * while the socket can be found. Being in the table holds a reference.
- * ltp_net.ports_lock guards the table of bound ports, a leaf lock.
+ * ltp_net.ports_lock guards the table of bound ports, ltp_net.replay_lock what
+ * is remembered of associations that have ended: leaf locks.
  *
  * A flow has its own reference count only because a timer may be running, and
  * spinning on the socket lock, when the flow ends: an armed timer holds a
@@ -51,6 +52,7 @@
 #include "loss.h"
 #include "mib.h"
 #include "pacing.h"
+#include "replay.h"
 #include "wire.h"
 
 #define LTP_PORT_BUCKETS	256
@@ -99,6 +101,8 @@ struct ltp_conf {
  * @ports: bound sockets, hashed by port
  * @ports_lock: guards @ports
  * @cookie_key: secret behind the cookies
+ * @replay: accepted associations that have ended
+ * @replay_lock: guards @replay
  * @ctl_sk: sends the answers that belong to no socket
  */
 struct ltp_net {
@@ -108,6 +112,8 @@ struct ltp_net {
 	struct hlist_head ports[LTP_PORT_BUCKETS];
 	spinlock_t ports_lock; /* @ports, and the bound_node of sockets */
 	siphash_key_t cookie_key;
+	struct ltp_replay *replay;
+	spinlock_t replay_lock; /* @replay */
 	struct sock *ctl_sk;
 };
 

@@ -10,6 +10,7 @@
 #include "assoc.h"
 #include "flow_rx.h"
 #include "flow_tx.h"
+#include "handshake.h"
 #include "ipv4.h"
 #include "netlink.h"
 #include "socket.h"
@@ -38,7 +39,6 @@ static int __net_init ltp_net_init(struct net *net)
 	ln->conf.sndbuf = LTP_SNDBUF_DEFAULT;
 	ln->conf.dead_ms = LTP_DEAD_MS_DEFAULT;
 	ln->conf.cc = &ltp_cc_bdp;
-	get_random_bytes(&ln->cookie_key, sizeof(ln->cookie_key));
 	spin_lock_init(&ln->ports_lock);
 	for (i = 0; i < LTP_PORT_BUCKETS; i++)
 		INIT_HLIST_HEAD(&ln->ports[i]);
@@ -48,11 +48,16 @@ static int __net_init ltp_net_init(struct net *net)
 	err = ltp_assoc_net_init(net);
 	if (err)
 		goto mib;
-	err = ltp_ipv4_net_init(net);
+	err = ltp_handshake_net_init(ln);
 	if (err)
 		goto assocs;
+	err = ltp_ipv4_net_init(net);
+	if (err)
+		goto handshake;
 	return 0;
 
+handshake:
+	ltp_handshake_net_exit(ln);
 assocs:
 	ltp_assoc_net_exit(net);
 mib:
@@ -63,6 +68,7 @@ mib:
 static void __net_exit ltp_net_exit(struct net *net)
 {
 	ltp_ipv4_net_exit(net);
+	ltp_handshake_net_exit(ltp_pernet(net));
 	ltp_assoc_net_exit(net);
 	ltp_mib_exit(net);
 }

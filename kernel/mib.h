@@ -56,6 +56,8 @@ LTP_MIB(DROP_TAG, "DropTag", "verification tag wrong") \
 LTP_MIB(DROP_STATE, "DropState", "packet type unfit for the state") \
 LTP_MIB(DROP_COOKIE, "DropCookie", "cookie forged or altered") \
 LTP_MIB(DROP_COOKIE_OLD, "DropCookieOld", "cookie expired") \
+LTP_MIB(DROP_COOKIE_USED, "DropCookieUsed", \
+	"cookie of an association that ended, or may have") \
 LTP_MIB(DROP_BACKLOG, "DropBacklog", "accept queue full") \
 LTP_MIB(DROP_SOCKET_BACKLOG, "DropSocketBacklog", \
 	"socket busy and its backlog full") \

@@ -168,31 +168,98 @@ def test_cookie_of_another_host(net: lab.Net) -> None:
     assert one.receive(wire.COOKIE_ACK)
 
 
-def test_replayed_cookie(far: Wire) -> None:
-    """The cookie of an association that has ended, within its life, makes nothing of the old one.
-
-    It cannot be told from a first one (the listener keeps nothing), but it must not disturb a later
-    association between the same ports.
-    """
-    listener = far.host.listen()
-    old = far.echo(far.get_cookie())
-    far.send(old)
+def ended(far: Wire, listener: ltp.Socket, echo: Packet) -> None:
+    """An association that this cookie makes, and that its peer ends."""
+    far.send(echo)
     far.receive(wire.COOKIE_ACK)
     sock, _ = listener.accept()
-    far.send(Packet(wire.RESET, {"source": 7000, "dest": 5000, "tag": old.tag,
-                                 "body_tag": old.peer_tag}))
+    far.send(Packet(wire.RESET, {"source": echo.source, "dest": 5000, "tag": echo.tag,
+                                 "body_tag": echo.peer_tag}))
     lab.until(lambda: sock.info().state == ltp.CLOSED, "it is reset")
     sock.close()
+
+
+def refused(far: Wire, echo: Packet) -> None:
+    """A cookie that is not believed makes nothing; who sends it is told that there is nothing."""
+    far.flush()
+    with lab.Counting(far.host) as moved:
+        asked = far.send(echo)
+        assert moved.drops() == {"DropCookieUsed": 1}
+        ((reset, length),) = far.pending()
+    assert (reset.kind, reset.flags, reset.tag) == (wire.RESET, wire.REFLECT, echo.tag)
+    assert length < asked
+
+
+def test_replayed_cookie(far: Wire) -> None:
+    """The cookie of an association that has ended, within its life, makes nothing any more."""
+    listener = far.host.listen()
+    old = far.echo(far.get_cookie())
+    ended(far, listener, old)
+    refused(far, old)
+    assert far.host.family.assocs() == []
+    # Nor does it disturb a later association between the same ports.
     assoc = far.connect(body_tag=0x22222222)
     sock, _ = listener.accept()
     far.net.sockets.append(sock)
     before = far.host.family.assocs()
-    with lab.Counting(far.host) as moved:
-        far.send(old)
-        assert moved.drops() == {"DropState": 1}
+    refused(far, old)
     assoc.alive()
     assert [one["cookie"] for one in far.host.family.assocs()] == [before[0]["cookie"]]
     assert sock.info().state == ltp.ESTABLISHED
+    listener.setblocking(False)
+    assert calls.error_of(listener.accept) == errno.EAGAIN
+
+
+def test_second_cookie_of_an_association(far: Wire) -> None:
+    """A repeated INIT gets a cookie for the association there is, worth nothing after that."""
+    listener = far.host.listen()
+    first = far.echo(far.get_cookie())
+    far.send(first)
+    far.receive(wire.COOKIE_ACK)
+    second = far.echo(far.get_cookie())
+    assert second.local_tag == first.local_tag
+    assert second.mac != first.mac
+    sock, _ = listener.accept()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("=ii", 1, 0))
+    sock.close()
+    for echo in first, second:
+        refused(far, echo)
+    # Closed without having been accepted: the same.
+    third = far.echo(far.get_cookie(body_tag=3))
+    far.send(third)
+    far.receive(wire.COOKIE_ACK)
+    listener.close()
+    listener = far.host.listen()
+    refused(far, third)
+
+
+def test_replays_of_many(far: Wire) -> None:
+    """More associations than are remembered: none of their cookies makes another."""
+    listener = far.host.listen()
+    early = far.echo(far.get_cookie(6999, body_tag=5))
+    count = lab.scaled(3000, 1100)
+    echoes = []
+    for i in range(count):
+        echo = far.echo(far.get_cookie(7000 + i % 1000, body_tag=i + 10))
+        ended(far, listener, echo)
+        echoes.append(echo)
+    with lab.Counting(far.host) as moved:
+        for echo in echoes:
+            far.send(echo)
+            far.flush()
+        young = {"DropCookieUsed": count}
+        drops = moved.drops()
+        assert sum(drops.values()) == count
+        assert drops == young or set(drops) == {"DropCookieUsed", "DropCookieOld"}
+    assert far.host.family.assocs() == []
+    # One that was made before all of these may be new, but that is not known any more.
+    with lab.Counting(far.host) as moved:
+        far.send(early)
+        assert set(moved.drops()) <= {"DropCookieUsed", "DropCookieOld"}
+        assert far.pending() == []
+    # Who asks for another one gets in.
+    far.connect(6999, body_tag=5)
+    far.net.sockets.append(listener.accept()[0])
 
 
 def test_peer_that_starts_anew(far: Wire) -> None:
