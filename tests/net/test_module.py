@@ -92,11 +92,13 @@ def ask_netlink() -> None:
     assert b"InPackets" in done.stdout
 
 
+@pytest.mark.seconds(120)
 @pytest.mark.parametrize("ask, word", [(ask_socket, "net-pf-2-proto-253-type-5"),
                                        (ask_netlink, "net-pf-16-proto-16-family-ltp")])
 def test_autoload(helper: Path, ask: Callable[[], None], word: str) -> None:
     """socket(), or a question to the family, loads the module that is not there."""
-    lab.until(unload, "the module is not used any more", 20)
+    # What another test closed waits for its peer, for as long as `dead` at most.
+    lab.until(unload, "the module is not used any more", 70)
     assert not Path("/sys/module/ltp").exists()
     ask()
     assert word in helper.read_text()
