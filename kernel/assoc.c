@@ -470,6 +470,10 @@ void ltp_assoc_end(struct sock *sk, int err)
 	if (sock_flag(sk, SOCK_DEAD)) {
 		ltp_rx_purge(sk);
 		ltp_port_put(sk);
+	} else if (!(sk->sk_userlocks & SOCK_BINDPORT_LOCK)) {
+		/* A port that nobody asked for; as TCP does. */
+		ltp_port_put(sk);
+		inet_sk(sk)->inet_num = 0;
 	}
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
 	ltp_set_state(sk, TCP_CLOSE);

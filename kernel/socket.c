@@ -2,6 +2,7 @@
 /* A socket's life, what it says of itself, and the tables that system calls go by. */
 #include <asm/ioctls.h>
 #include <linux/poll.h>
+#include <linux/sockios.h>
 #include <linux/slab.h>
 #include <net/inet_common.h>
 
@@ -214,7 +215,8 @@ static __poll_t ltp_poll(struct file *file, struct socket *sock,
 		mask |= EPOLLHUP;
 	if (ltp_rx_readable(sk))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	if (sk->sk_shutdown & SEND_SHUTDOWN) {
+	if ((sk->sk_shutdown & SEND_SHUTDOWN) || lp->phase == LTP_CLOSED) {
+		/* A send fails at once. */
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	} else if (ltp_assoc_is_open(lp)) {
 		if (sk_stream_is_writeable(sk) && !lp->tx.starved &&
@@ -237,6 +239,8 @@ static int ltp_ioctl(struct sock *sk, int cmd, int *karg)
 {
 	int err = 0;
 
+	if (cmd != SIOCINQ && cmd != SIOCOUTQ && cmd != SIOCOUTQNSD)
+		return -ENOIOCTLCMD;
 	lock_sock(sk);
 	if (sk->sk_state == TCP_LISTEN)
 		err = -EINVAL;
@@ -245,7 +249,7 @@ static int ltp_ioctl(struct sock *sk, int cmd, int *karg)
 	else if (cmd == SIOCOUTQ)
 		*karg = ltp_tx_unacked(sk);
 	else
-		err = -ENOIOCTLCMD;
+		*karg = min_t(u32, ltp_sk(sk)->tx.fresh, INT_MAX);
 	release_sock(sk);
 	return err;
 }

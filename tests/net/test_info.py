@@ -107,6 +107,7 @@ def test_sending(far: Wire) -> None:
     assert (info.lost, info.spurious) == (0, 0)
     assert (info.peer_window, info.peer_window_later) == (3 * SEG, 3 * SEG // 2)
     assert sock.unacknowledged() == info.unsent + info.in_flight
+    assert sock.ioctl(ltp.SIOCOUTQNSD) == info.unsent
     assert info.last_data_sent_us < NEVER
     assert info.last_ack_received_us == info.last_data_received_us == NEVER
     # The first is acknowledged and the window closed.

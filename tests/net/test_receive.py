@@ -177,6 +177,7 @@ def test_inq_and_outq(net: lab.Net) -> None:
     assert sock.ioctl(ltp.SIOCINQ) == 0
     sock.send(bytes(5000))
     assert sock.ioctl(ltp.SIOCOUTQ) == 5000
+    assert sock.ioctl(ltp.SIOCOUTQNSD) == 0
     far.send(assoc.ack(assoc.receive(wire.DATA), 1))
     assert sock.ioctl(ltp.SIOCOUTQ) == 5000 - 1424
     assert error_of(listener, ltp.SIOCINQ) == error_of(listener, ltp.SIOCOUTQ) == errno.EINVAL
