@@ -215,9 +215,18 @@ void ltp_assoc_heard(struct sock *sk, u64 now)
 	ltp_sk(sk)->asked_ns = 0;
 }
 
-static u64 ltp_assoc_dead_ns(struct sock *sk)
+/**
+ * ltp_assoc_dead_ns() - how long an answer is waited for
+ * @sk: socket
+ *
+ * Context: socket locked.
+ * Return: ns: the socket's own LTP_USER_TIMEOUT, or that of its namespace
+ */
+u64 ltp_assoc_dead_ns(struct sock *sk)
 {
-	return READ_ONCE(ltp_sock_net(sk)->conf.dead_ms) *
+	u32 ms = ltp_sk(sk)->user_timeout_ms;
+
+	return (ms ?: READ_ONCE(ltp_sock_net(sk)->conf.dead_ms)) *
 	       (u64)NSEC_PER_MSEC;
 }
 
@@ -227,6 +236,7 @@ static bool ltp_assoc_waits(const struct ltp_sock *lp)
 	return (lp->tx.fin_sent && !lp->tx.fin_acked) || ltp_tx_blocked(lp);
 }
 
+/* When something is to be sent again, or asked. */
 static u64 ltp_assoc_next(struct sock *sk)
 {
 	struct ltp_sock *lp = ltp_sk(sk);
@@ -239,7 +249,15 @@ static u64 ltp_assoc_next(struct sock *sk)
 			min(lp->tries, 8U));
 	/* Nothing is going on: is the peer still there? */
 	return max(lp->heard_ns, lp->tx.last_sent_ns) +
-	       ltp_assoc_dead_ns(sk) / 3;
+	       max_t(u64, ltp_assoc_dead_ns(sk), LTP_DEAD_MIN_NS) / 3;
+}
+
+/* And when it has waited for too long. */
+static u64 ltp_assoc_death(struct sock *sk)
+{
+	u64 asked = ltp_sk(sk)->asked_ns;
+
+	return asked ? asked + ltp_assoc_dead_ns(sk) : U64_MAX;
 }
 
 /**
@@ -270,8 +288,12 @@ void ltp_assoc_retry_at(struct sock *sk, u64 when)
  */
 void ltp_assoc_rearm(struct sock *sk, u64 now)
 {
-	if (ltp_assoc_is_open(ltp_sk(sk)))
-		ltp_assoc_retry_at(sk, max(ltp_assoc_next(sk), now + 1));
+	u64 when;
+
+	if (!ltp_assoc_is_open(ltp_sk(sk)))
+		return;
+	when = min(ltp_assoc_next(sk), ltp_assoc_death(sk));
+	ltp_assoc_retry_at(sk, max(when, now + 1));
 }
 
 static void ltp_assoc_send_fin(struct sock *sk)
@@ -326,7 +348,7 @@ static void ltp_assoc_retry(struct sock *sk, u64 now)
 
 	if (ltp_assoc_abandon(sk, now))
 		return;
-	if (lp->asked_ns && now - lp->asked_ns >= ltp_assoc_dead_ns(sk)) {
+	if (now >= ltp_assoc_death(sk)) {
 		ltp_mib_inc(sock_net(sk), LTP_MIB_ASSOC_TIMEOUT);
 		ltp_assoc_end(sk, ETIMEDOUT);
 		return;

@@ -16,6 +16,7 @@ struct sock *ltp_assoc_find(struct net *net, const struct ltp_key *key);
 void ltp_assoc_params_out(struct sock *sk, struct ltp_params *params);
 void ltp_assoc_open(struct sock *sk, const struct ltp_params *peer,
 		    u64 rtt_ns);
+u64 ltp_assoc_dead_ns(struct sock *sk);
 void ltp_assoc_heard(struct sock *sk, u64 now);
 void ltp_assoc_retry_at(struct sock *sk, u64 when);
 void ltp_assoc_rearm(struct sock *sk, u64 now);

@@ -513,6 +513,7 @@ static void bdp_on_ack(struct ltp_cc *cc, const struct ltp_cc_sample *s)
 	bdp_take_rate(b, s);
 	b->acked += min(s->acked, S32_MAX - min_t(u32, b->acked, S32_MAX));
 	b->lost += min(s->lost, S32_MAX - min_t(u32, b->lost, S32_MAX));
+	b->lost -= min(b->lost, s->spurious);
 	b->acks++;
 	b->ce_acks += s->ce;
 	b->round_limited |= s->app_limited;

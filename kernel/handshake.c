@@ -46,7 +46,10 @@ static void ltp_handshake_send(struct sock *sk, u64 now)
 	lp->tx.last_sent_ns = now;
 	wait = min(wait << min(lp->tries, 8U), LTP_HELLO_MAX_NS);
 	lp->tries++;
-	ltp_assoc_retry_at(sk, now + wait);
+	/* No later than the time to give up. */
+	ltp_assoc_retry_at(sk, min(now + wait,
+				   max(lp->asked_ns + ltp_assoc_dead_ns(sk),
+				       now + 1)));
 }
 
 /**
@@ -86,10 +89,8 @@ int ltp_handshake_start(struct sock *sk)
 void ltp_handshake_retry(struct sock *sk, u64 now)
 {
 	struct ltp_sock *lp = ltp_sk(sk);
-	u64 dead = READ_ONCE(ltp_sock_net(sk)->conf.dead_ms) *
-		   (u64)NSEC_PER_MSEC;
 
-	if (now - lp->asked_ns >= dead) {
+	if (now - lp->asked_ns >= ltp_assoc_dead_ns(sk)) {
 		ltp_mib_inc(sock_net(sk), LTP_MIB_ASSOC_TIMEOUT);
 		ltp_assoc_end(sk, ETIMEDOUT);
 		return;

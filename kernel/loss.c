@@ -3,9 +3,9 @@
  * Round-trip time, loss verdicts and the tail probe.
  *
  * The newest packet that arrived makes earlier ones lost: three packets later
- * (RFC 9002, 6.1.1) as long as the path keeps the order, and by time (RFC
- * 8985) in any case. How long the network may reorder is learnt from verdicts
- * that were wrong.
+ * (RFC 9002, 6.1.1) as long as the path keeps the order, and after 9/8 of a
+ * round trip (6.1.2) in any case. A path that was seen to reorder has an
+ * allowance beside (RFC 8985, 6.2), learnt from verdicts that were wrong.
  */
 #include <linux/limits.h>
 #include <linux/math64.h>
@@ -18,17 +18,26 @@
 #define LOSS_RTT_MAX_NS		(60 * NSEC_PER_SEC)
 /* Interrupt coalescing alone makes this much disorder between flows. */
 #define LOSS_REO_MIN_NS		(10 * NSEC_PER_USEC)
-#define LOSS_REO_STEPS_MAX	255
-/* A step is taken back after so many round trips without a wrong verdict. */
-#define LOSS_REO_KEEP_RTTS	256
+#define LOSS_REO_STEPS_MAX	1024
+/* RFC 8985, 6.2: what was learnt lasts for so many recoveries without error. */
+#define LOSS_REO_KEEP		16
 #define LOSS_BACKOFF_MAX	16
 
-/* RFC 8985, 6.2 step 4: steps of min_rtt / 4, at most srtt. */
+static u64 loss_rtt(const struct ltp_loss *loss)
+{
+	return max(loss->latest_rtt_ns, loss->srtt_ns) ?: LTP_INITIAL_RTT_NS;
+}
+
 static void loss_update_reo(struct ltp_loss *loss)
 {
-	u64 reo = loss->min_rtt_ns / 4 * (1 + loss->reo_steps);
+	/* RFC 9002, 6.1.2 */
+	u64 reo = loss_rtt(loss) / 8;
 
-	loss->reo_ns = max_t(u64, min(reo, loss->srtt_ns), LOSS_REO_MIN_NS);
+	/* RFC 8985, 6.2 step 4: steps of min_rtt / 4, at most srtt. */
+	if (loss->reo_seen)
+		reo = max(reo, min(loss->min_rtt_ns / 4 * (1 + loss->reo_steps),
+				   loss->srtt_ns));
+	loss->reo_ns = max_t(u64, reo, LOSS_REO_MIN_NS);
 }
 
 /**
@@ -91,40 +100,123 @@ EXPORT_SYMBOL_IF_KUNIT(ltp_loss_rtt);
 void ltp_loss_arrived(struct ltp_loss *loss, u32 pn, u64 sent_ns)
 {
 	if (loss->have_newest && !ltp_after(pn, loss->newest_pn)) {
-		if (pn != loss->newest_pn)
+		if (pn != loss->newest_pn && !loss->reo_seen) {
 			loss->reo_seen = 1;
+			loss_update_reo(loss);
+		}
 		return;
 	}
 	loss->have_newest = 1;
 	loss->newest_pn = pn;
 	loss->newest_sent_ns = sent_ns;
-
-	if (loss->reo_steps && sent_ns > loss->reo_since_ns &&
-	    sent_ns - loss->reo_since_ns >
-	    LOSS_REO_KEEP_RTTS * loss->srtt_ns) {
-		loss->reo_steps--;
-		loss->reo_since_ns = sent_ns;
-		loss_update_reo(loss);
-	}
+	/* Forgotten in time, before the numbers come round. */
+	if (!ltp_before(pn, loss->recovery_pn))
+		loss->recovery = 0;
+	if (!ltp_before(pn, loss->reo_pn))
+		loss->reo_grew = 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(ltp_loss_arrived);
 
 /**
- * ltp_loss_spurious() - a packet that was called lost has arrived
+ * ltp_loss_lost() - a packet was found lost
  * @loss: state of the association
+ * @pn: its packet number
+ * @next_pn: number that the next packet will have
  *
- * Later verdicts wait longer (RFC 8985, 6.2 step 4).
+ * Losses of one round trip are one recovery. What was learnt of reordering is
+ * forgotten after 16 of them without a wrong verdict.
  */
-void ltp_loss_spurious(struct ltp_loss *loss)
+void ltp_loss_lost(struct ltp_loss *loss, u32 pn, u32 next_pn)
 {
+	if (loss->recovery && ltp_before(pn, loss->recovery_pn))
+		return;
+	loss->recovery = 1;
+	loss->recovery_pn = next_pn;
+	if (loss->reo_steps && !--loss->reo_keep) {
+		loss->reo_steps = 0;
+		loss_update_reo(loss);
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_loss_lost);
+
+/**
+ * ltp_loss_spurious() - a packet that was found lost has arrived
+ * @loss: state of the association
+ * @pn: its packet number
+ * @sent_ns: when it was sent
+ * @next_pn: number that the next packet will have
+ * @now: time in ns
+ *
+ * Later verdicts wait longer: as long as this one should have, and at least a
+ * step longer, once a round trip.
+ */
+void ltp_loss_spurious(struct ltp_loss *loss, u32 pn, u64 sent_ns, u32 next_pn,
+		       u64 now)
+{
+	u64 step = max(loss->min_rtt_ns / 4, 1ULL);
+	u64 took = now > sent_ns ? now - sent_ns : 0;
+	u64 rtt = loss_rtt(loss);
+	u64 steps = 0;
+
 	loss->spurious++;
 	loss->reo_seen = 1;
-	loss->reo_since_ns = loss->newest_sent_ns;
-	if (loss->reo_steps < LOSS_REO_STEPS_MAX)
-		loss->reo_steps++;
+	loss->reo_keep = LOSS_REO_KEEP;
+	if (took > rtt)
+		steps = div64_u64(took - rtt, step);
+	if (!loss->reo_grew || !ltp_before(pn, loss->reo_pn)) {
+		loss->reo_grew = 1;
+		loss->reo_pn = next_pn;
+		steps = max(steps, loss->reo_steps + 1ULL);
+	}
+	/* More than the allowance can be would only be kept for longer. */
+	steps = min(steps, DIV64_U64_ROUND_UP(loss->srtt_ns, step));
+	loss->reo_steps = max_t(u64, loss->reo_steps,
+				min_t(u64, steps, LOSS_REO_STEPS_MAX));
 	loss_update_reo(loss);
 }
 EXPORT_SYMBOL_IF_KUNIT(ltp_loss_spurious);
+
+/**
+ * ltp_loss_doubt() - a segment has arrived, but which of its packets?
+ * @loss: state of the association
+ * @doubt: what is known of it; the oldest entry is forgotten for it
+ */
+void ltp_loss_doubt(struct ltp_loss *loss, const struct ltp_doubt *doubt)
+{
+	loss->doubt[loss->next_doubt] = *doubt;
+	loss->next_doubt = (loss->next_doubt + 1) % LTP_LOSS_DOUBTS;
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_loss_doubt);
+
+/**
+ * ltp_loss_duplicate() - a packet has arrived whose segment had arrived before
+ * @loss: state of the association
+ * @pn: its packet number
+ * @next_pn: number that the next packet will have
+ * @now: time in ns
+ *
+ * If it was sent because another had been found lost, that was wrong.
+ *
+ * Return: bytes that were found lost in error, or 0.
+ */
+u32 ltp_loss_duplicate(struct ltp_loss *loss, u32 pn, u32 next_pn, u64 now)
+{
+	unsigned int i;
+
+	for (i = 0; i < LTP_LOSS_DOUBTS; i++) {
+		struct ltp_doubt *doubt = &loss->doubt[i];
+		u32 bytes = doubt->bytes;
+
+		if (!bytes || doubt->pn != pn)
+			continue;
+		doubt->bytes = 0;
+		/* It came at some time before now; the next step is enough. */
+		ltp_loss_spurious(loss, doubt->lost_pn, now, next_pn, now);
+		return bytes;
+	}
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_loss_duplicate);
 
 /**
  * ltp_loss_verdict() - is a packet in flight lost?
@@ -143,8 +235,7 @@ EXPORT_SYMBOL_IF_KUNIT(ltp_loss_spurious);
 bool ltp_loss_verdict(const struct ltp_loss *loss, u32 pn, u64 sent_ns,
 		      u64 now, u64 *when)
 {
-	u64 rtt = max(loss->latest_rtt_ns, loss->srtt_ns) ?: LTP_INITIAL_RTT_NS;
-	u64 due = sent_ns + rtt + loss->reo_ns;
+	u64 due = sent_ns + loss_rtt(loss) + loss->reo_ns;
 
 	*when = U64_MAX;
 	if (!loss->have_newest || !ltp_before(pn, loss->newest_pn))

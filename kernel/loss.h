@@ -11,6 +11,21 @@
 #include <linux/types.h>
 #include "serial.h"
 
+/* Segments in doubt that are remembered. */
+#define LTP_LOSS_DOUBTS		16
+
+/**
+ * struct ltp_doubt - a segment that was found lost, sent again, and arrived
+ * @pn: the packet it was sent again in, which may have been one too many
+ * @lost_pn: the packet that was found lost
+ * @bytes: its payload, 0: no entry
+ */
+struct ltp_doubt {
+	u32 pn;
+	u32 lost_pn;
+	u32 bytes;
+};
+
 /**
  * struct ltp_loss - what one association knows of its path
  * @srtt_ns: smoothed RTT, 0: no sample yet
@@ -19,11 +34,16 @@
  * @latest_rtt_ns: newest sample
  * @newest_pn: largest packet number known to have arrived
  * @newest_sent_ns: when it was sent
- * @reo_ns: reordering allowance beyond the RTT of the newest packet
- * @reo_since_ns: transmission time of the newest packet at the last change of
- *	@reo_steps
- * @reo_steps: how often a verdict was wrong, each adds min_rtt / 4
+ * @reo_ns: reordering allowance beyond the larger of newest and smoothed RTT
+ * @doubt: verdicts that may turn out to be wrong, a ring
+ * @reo_pn: packets before this one were sent before @reo_steps last grew
+ * @recovery_pn: packets before this one were sent before the last loss
+ * @reo_steps: learnt from wrong verdicts, each step is min_rtt / 4
+ * @reo_keep: after so many more recoveries the steps are forgotten
+ * @next_doubt: oldest entry of @doubt
  * @reo_seen: a packet arrived after one that was sent later
+ * @reo_grew: @reo_pn is valid
+ * @recovery: @recovery_pn is valid
  * @have_newest: @newest_pn is valid
  * @backoff: tail probes since something was acknowledged
  * @spurious: verdicts that turned out to be wrong
@@ -35,13 +55,19 @@ struct ltp_loss {
 	u64 latest_rtt_ns;
 	u64 newest_sent_ns;
 	u64 reo_ns;
-	u64 reo_since_ns;
+	struct ltp_doubt doubt[LTP_LOSS_DOUBTS];
 	u32 newest_pn;
 	u32 spurious;
+	u32 reo_pn;
+	u32 recovery_pn;
 	u16 reo_steps;
+	u8 reo_keep;
+	u8 next_doubt;
 	u8 backoff;
 	u8 have_newest:1;
 	u8 reo_seen:1;
+	u8 reo_grew:1;
+	u8 recovery:1;
 };
 
 /* RFC 9002, 6.1.1: a packet this many later in order makes one lost. */
@@ -58,7 +84,11 @@ struct ltp_loss {
 void ltp_loss_init(struct ltp_loss *loss);
 void ltp_loss_rtt(struct ltp_loss *loss, u64 rtt_ns, u64 delay_ns);
 void ltp_loss_arrived(struct ltp_loss *loss, u32 pn, u64 sent_ns);
-void ltp_loss_spurious(struct ltp_loss *loss);
+void ltp_loss_lost(struct ltp_loss *loss, u32 pn, u32 next_pn);
+void ltp_loss_spurious(struct ltp_loss *loss, u32 pn, u64 sent_ns, u32 next_pn,
+		       u64 now);
+void ltp_loss_doubt(struct ltp_loss *loss, const struct ltp_doubt *doubt);
+u32 ltp_loss_duplicate(struct ltp_loss *loss, u32 pn, u32 next_pn, u64 now);
 bool ltp_loss_verdict(const struct ltp_loss *loss, u32 pn, u64 sent_ns,
 		      u64 now, u64 *when);
 void ltp_loss_acked(struct ltp_loss *loss);

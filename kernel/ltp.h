@@ -64,6 +64,7 @@
 #define LTP_RCVBUF_DEFAULT	(8 << 20)
 #define LTP_SNDBUF_DEFAULT	(8 << 20)
 #define LTP_DEAD_MS_DEFAULT	60000
+#define LTP_DEAD_MIN_NS		(100 * NSEC_PER_MSEC) /* see ltp_assoc_next() */
 #define LTP_ORPHAN_DEAD		10	/* times dead_ms without progress */
 #define LTP_COOKIE_LIFE_MS	10000
 #define LTP_ACK_EVERY		4	/* packets */
@@ -205,8 +206,10 @@ enum ltp_seg_state {
  * @delivered: ltp_tx.delivered at that time
  * @delivered_ns: ltp_tx.delivered_ns at that time
  * @first_sent_ns: ltp_tx.first_sent_ns at that time
+ * @lost_ns: when the packet was sent that was found lost
  * @index: of the segment in the flow
  * @pn: number of the packet it was last in
+ * @lost_pn: number of the packet that was found lost
  * @len: bytes of payload
  * @sends: how often it was sent, saturating
  * @state: enum ltp_seg_state
@@ -214,6 +217,7 @@ enum ltp_seg_state {
  * @app_limited: sent while there was nothing else to send
  * @cwnd_limited: the congestion window had held it back
  * @ack_now: a probe: ask for an ACK at once
+ * @was_lost: @lost_pn is why it was last sent, or waits to be sent, again
  */
 struct ltp_seg {
 	struct rb_node node;
@@ -224,8 +228,10 @@ struct ltp_seg {
 	u64 delivered;
 	u64 delivered_ns;
 	u64 first_sent_ns;
+	u64 lost_ns;
 	u32 index;
 	u32 pn;
+	u32 lost_pn;
 	u32 len;
 	u8 sends;
 	u8 state;
@@ -233,6 +239,7 @@ struct ltp_seg {
 	u8 app_limited:1;
 	u8 cwnd_limited:1;
 	u8 ack_now:1;
+	u8 was_lost:1;
 };
 
 /**
@@ -553,6 +560,7 @@ struct ltp_rx {
  * @thresholds: what the program fixed with LTP_THRESHOLDS
  * @rcvtag: LTP_RCVTAG
  * @segsize: LTP_SEGSIZE, 0: from the path
+ * @user_timeout_ms: LTP_USER_TIMEOUT, 0: the namespace's dead_ms
  * @has_rcvtag: @rcvtag holds for the next recvmsg()
  * @recvrcvinfo: LTP_RECVRCVINFO
  * @recvrcvmap: LTP_RECVRCVMAP
@@ -594,6 +602,7 @@ struct ltp_sock {
 	struct ltp_thresholds thresholds;
 	u64 rcvtag;
 	u32 segsize;
+	u32 user_timeout_ms;
 	u8 has_rcvtag:1;
 	u8 recvrcvinfo:1;
 	u8 recvrcvmap:1;

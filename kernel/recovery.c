@@ -17,6 +17,10 @@ static void ltp_tx_lose(struct sock *sk, struct ltp_seg *seg)
 	tx->again += seg->len;
 	tx->lost++;
 	seg->state = LTP_SEG_LOST;
+	seg->was_lost = 1;
+	seg->lost_pn = seg->pn;
+	seg->lost_ns = seg->sent_ns;
+	ltp_loss_lost(&tx->loss, seg->pn, tx->pn);
 	list_move_tail(&seg->link, &tx->queue[seg->critical ? LTP_Q_CRITICAL :
 							      LTP_Q_AGAIN]);
 	ltp_mib_inc(sock_net(sk), LTP_MIB_LOSS_VERDICTS);
@@ -78,6 +82,32 @@ static void ltp_tx_take_intervals(const struct ltp_seg *seg,
 			 (!seg->cwnd_limited && came <= sent + sent / 8);
 }
 
+/*
+ * A segment that was found lost has arrived. Was it not lost after all? It says
+ * so that it was not sent again yet, or not long enough ago; or the ACK answers
+ * the very packet. Else a duplicate may prove it later.
+ */
+static void ltp_tx_take_lost(struct sock *sk, const struct ltp_seg *seg,
+			     u32 acked_pn, u64 age, struct ltp_cc_sample *s)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	struct ltp_doubt doubt = {
+		.pn = seg->pn,
+		.lost_pn = seg->lost_pn,
+		.bytes = seg->len,
+	};
+
+	if (seg->state == LTP_SEG_LOST || acked_pn == seg->lost_pn ||
+	    (acked_pn != seg->pn && age < tx->loss.min_rtt_ns)) {
+		ltp_loss_spurious(&tx->loss, seg->lost_pn, seg->lost_ns,
+				  tx->pn, s->now_ns);
+		ltp_mib_inc(sock_net(sk), LTP_MIB_SPURIOUS);
+		s->spurious += seg->len;
+	} else if (acked_pn != seg->pn) {
+		ltp_loss_doubt(&tx->loss, &doubt);
+	}
+}
+
 /* One segment has arrived; @s and @newest learn from it if it was sent once. */
 static void ltp_tx_acked_seg(struct sock *sk, struct ltp_seg *seg,
 			     const struct ltp_ack_fields *a,
@@ -90,12 +120,8 @@ static void ltp_tx_acked_seg(struct sock *sk, struct ltp_seg *seg,
 
 	if (seg->state == LTP_SEG_IN_FLIGHT)
 		tx->flight -= seg->len;
-	/* Found lost, or sent again, but it was the first one that arrived. */
-	if (seg->state == LTP_SEG_LOST ||
-	    (!sure && age < tx->loss.min_rtt_ns)) {
-		ltp_loss_spurious(&tx->loss);
-		ltp_mib_inc(sock_net(sk), LTP_MIB_SPURIOUS);
-	}
+	if (seg->was_lost)
+		ltp_tx_take_lost(sk, seg, a->acked_pn, age, s);
 	if (sure && (!newest->known || ltp_after(seg->pn, newest->pn))) {
 		newest->known = true;
 		newest->pn = seg->pn;
@@ -148,6 +174,19 @@ static int ltp_tx_take_in(struct sock *sk, struct ltp_flow_tx *flow,
 	return drop;
 }
 
+/* A segment came once too often: was it sent again in error? */
+static void ltp_tx_duplicate(struct sock *sk, u32 pn, u64 now)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	struct ltp_cc_sample s = { .now_ns = now, .acked_pn = pn };
+
+	s.spurious = ltp_loss_duplicate(&tx->loss, pn, tx->pn, now);
+	if (!s.spurious)
+		return;
+	ltp_mib_inc(sock_net(sk), LTP_MIB_SPURIOUS);
+	ltp_tx_tell(sk, &s);
+}
+
 /**
  * ltp_tx_ack() - an ACK came
  * @sk: socket
@@ -175,6 +214,8 @@ int ltp_tx_ack(struct sock *sk, const struct ltp_packet *p, u64 now)
 	ltp_tx_new_window(tx, p->pn, &a->window);
 	tx->ceiling = a->ceiling * 1024ULL;
 	tx->acked_ns = now;
+	if (p->flags & LTP_F_DUP)
+		ltp_tx_duplicate(sk, a->acked_pn, now);
 	if (!flow)
 		/* Ended meanwhile: its last ACK was sent twice. */
 		return ltp_before(a->flow, tx->next_flow) ?
@@ -215,9 +256,13 @@ out:
 u64 ltp_tx_due(struct sock *sk)
 {
 	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	const struct ltp_seg *seg = list_last_entry(&tx->in_flight,
+						    struct ltp_seg, link);
+	/* What carried LTP_F_LAST is acknowledged at once (RFC 9002, 6.2.1). */
+	u64 delay = seg->flow->unsent ? LTP_ACK_DELAY_NS : 0;
 
 	return min(tx->loss_at, tx->last_sent_ns +
-		   ltp_loss_pto(&tx->loss, LTP_ACK_DELAY_NS));
+				ltp_loss_pto(&tx->loss, delay));
 }
 
 /* Ask with the segment sent last: the answer tells of all sent before. */
@@ -231,6 +276,7 @@ static void ltp_tx_probe(struct sock *sk, u64 now)
 	tx->probes++;
 	ltp_mib_inc(sock_net(sk), LTP_MIB_TAIL_PROBES);
 	seg->ack_now = 1;
+	seg->was_lost = 0;
 	ltp_tx_stamp(sk, seg, now);
 	list_move_tail(&seg->link, &train);
 	ltp_output_train(sk, &train, now);

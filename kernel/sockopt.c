@@ -47,6 +47,16 @@ static int ltp_set_segsize(struct sock *sk, int value)
 	return 0;
 }
 
+static int ltp_set_user_timeout(struct sock *sk, int value)
+{
+	if (value < 0)
+		return -EINVAL;
+	ltp_sk(sk)->user_timeout_ms = value;
+	/* It counts from when an answer was first waited for, also if it is. */
+	ltp_assoc_rearm(sk, ltp_now());
+	return 0;
+}
+
 static int ltp_set_thresholds(struct sock *sk, sockptr_t val, unsigned int len)
 {
 	struct ltp_thresholds th;
@@ -128,11 +138,15 @@ static int ltp_set_one(struct sock *sk, int name, sockptr_t val,
 	case LTP_REPORTS:
 	case LTP_HOLES:
 	case LTP_SEGSIZE:
+	case LTP_USER_TIMEOUT:
 		err = ltp_get_int(val, len, &value);
 		if (err)
 			return err;
-		return name == LTP_SEGSIZE ? ltp_set_segsize(sk, value) :
-					     ltp_set_bool(sk, name, value);
+		if (name == LTP_SEGSIZE)
+			return ltp_set_segsize(sk, value);
+		if (name == LTP_USER_TIMEOUT)
+			return ltp_set_user_timeout(sk, value);
+		return ltp_set_bool(sk, name, value);
 	default:
 		return -ENOPROTOOPT;
 	}
@@ -197,6 +211,9 @@ static int ltp_get_one(struct sock *sk, int name, void *value)
 		return sizeof(int);
 	case LTP_SEGSIZE:
 		*number = lp->segsize;
+		return sizeof(int);
+	case LTP_USER_TIMEOUT:
+		*number = lp->user_timeout_ms;
 		return sizeof(int);
 	case LTP_THRESHOLDS:
 		ltp_get_thresholds(sk, value);

@@ -101,6 +101,7 @@ static void link_find_lost(struct link *link, struct link_sender *s)
 		if (!ltp_loss_verdict(&s->loss, s->oldest, p->sent_ns,
 				      link->now, &s->when_ns))
 			break;
+		ltp_loss_lost(&s->loss, s->oldest, s->pn);
 		p->gone = true;
 		p->lost = true;
 		s->flight -= LINK_MSS;
@@ -131,7 +132,8 @@ static void link_on_ack(struct link *link, struct link_sender *s,
 
 		ltp_loss_arrived(&s->loss, ack->pn[i], q->sent_ns);
 		if (q->lost) {
-			ltp_loss_spurious(&s->loss);
+			ltp_loss_spurious(&s->loss, ack->pn[i], q->sent_ns,
+					  s->pn, link->now);
 			sample.spurious += LINK_MSS;
 		}
 		if (!q->gone) {

@@ -91,6 +91,7 @@ static void loss_rtt_extremes(struct kunit *test)
 		KUNIT_ASSERT_LE(test, loss.rttvar_ns, 80 * US);
 		KUNIT_ASSERT_GE(test, loss.min_rtt_ns, 20 * US);
 		KUNIT_ASSERT_LE(test, loss.reo_ns, loss.srtt_ns);
+		KUNIT_ASSERT_GE(test, loss.reo_ns, loss.srtt_ns / 8);
 	}
 }
 
@@ -157,10 +158,10 @@ static void loss_by_order(struct kunit *test)
 	KUNIT_EXPECT_NE(test, when, U64_MAX);
 }
 
-/* RTT plus a quarter of the smallest one after it was sent. */
+/* RFC 9002, 6.1.2: 9/8 of the larger of the newest and the smoothed RTT. */
 static void loss_by_time(struct kunit *test)
 {
-	static const u64 rtts[] = { 50 * US, 1 * MS, 40 * MS, NSEC_PER_SEC };
+	static const u64 rtts[] = { 80 * US, 1 * MS, 40 * MS, NSEC_PER_SEC };
 	struct ltp_loss loss;
 	u64 when, due;
 	u32 i;
@@ -170,9 +171,9 @@ static void loss_by_time(struct kunit *test)
 
 		ltp_loss_init(&loss);
 		ltp_loss_rtt(&loss, rtt, 0);
-		KUNIT_EXPECT_EQ(test, loss.reo_ns, rtt / 4);
+		KUNIT_EXPECT_EQ(test, loss.reo_ns, rtt / 8);
 		ltp_loss_arrived(&loss, 11, T0 + 10);
-		due = T0 + rtt + rtt / 4;
+		due = T0 + rtt / 8 * 9;
 		KUNIT_EXPECT_FALSE(test, ltp_loss_verdict(&loss, 10, T0,
 							  due - 1, &when));
 		KUNIT_EXPECT_EQ(test, when, due);
@@ -184,8 +185,15 @@ static void loss_by_time(struct kunit *test)
 		ltp_loss_rtt(&loss, 2 * rtt, 0);
 		KUNIT_EXPECT_FALSE(test, ltp_loss_verdict(&loss, 10, T0, T0,
 							  &when));
-		KUNIT_EXPECT_EQ(test, when, T0 + 2 * rtt + rtt / 4);
+		KUNIT_EXPECT_EQ(test, when, T0 + 2 * rtt / 8 * 9);
 		ltp_loss_rtt(&loss, rtt, 0);
+		KUNIT_EXPECT_FALSE(test, ltp_loss_verdict(&loss, 10, T0, T0,
+							  &when));
+		KUNIT_EXPECT_EQ(test, when,
+				T0 + loss.srtt_ns + loss.srtt_ns / 8);
+		/* A path that reorders: a quarter of the smallest RTT. */
+		ltp_loss_rtt(&loss, rtt, 0);
+		ltp_loss_arrived(&loss, 9, T0);
 		KUNIT_EXPECT_FALSE(test, ltp_loss_verdict(&loss, 10, T0, T0,
 							  &when));
 		KUNIT_EXPECT_EQ(test, when, T0 + loss.srtt_ns + rtt / 4);
@@ -202,79 +210,256 @@ static void loss_by_time(struct kunit *test)
 	ltp_loss_rtt(&loss, 4 * US, 0);
 	ltp_loss_arrived(&loss, 11, T0);
 	ltp_loss_verdict(&loss, 10, T0, T0, &when);
-	KUNIT_EXPECT_GE(test, when, T0 + 10 * US);
+	KUNIT_EXPECT_EQ(test, when, T0 + 14 * US);
 
 	/* Nothing measured: a guess, not at once. */
 	ltp_loss_init(&loss);
 	ltp_loss_arrived(&loss, 11, T0);
 	KUNIT_EXPECT_FALSE(test, ltp_loss_verdict(&loss, 10, T0, T0 + 100 * MS,
 						  &when));
-	KUNIT_EXPECT_GE(test, when, T0 + LTP_INITIAL_RTT_NS);
+	KUNIT_EXPECT_EQ(test, when, T0 + LTP_INITIAL_RTT_NS +
+					    LTP_INITIAL_RTT_NS / 8);
 }
 
-static void loss_spurious(struct kunit *test)
+/*
+ * RFC 8985, 6.2: a wrong verdict makes the allowance a step larger, once a
+ * round trip, however many there are of packets sent before.
+ */
+static void loss_spurious_steps(struct kunit *test)
 {
+	static const u32 starts[] = { 100, U32_MAX - 30, U32_MAX };
 	struct ltp_loss loss;
-	u64 sent = T0;
-	u32 i, pn = 1;
+	u32 i, k;
 
-	ltp_loss_init(&loss);
-	ltp_loss_rtt(&loss, 400 * US, 0);
-	ltp_loss_arrived(&loss, pn, sent);
-	for (i = 1; i <= 3; i++) {
-		ltp_loss_spurious(&loss);
-		KUNIT_EXPECT_EQ(test, loss.reo_ns, (1 + i) * 100 * US);
-		KUNIT_EXPECT_EQ(test, loss.spurious, i);
-		KUNIT_EXPECT_TRUE(test, loss.reo_seen);
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		u32 pn = starts[i];
+
+		ltp_loss_init(&loss);
+		ltp_loss_rtt(&loss, 400 * US, 0);
+		ltp_loss_arrived(&loss, pn, T0);
+		for (k = 1; k <= 3; k++) {
+			u32 next = pn + 20;
+
+			/* Just as late as the RTT: no more than a step. */
+			ltp_loss_spurious(&loss, pn, T0, next, T0 + 400 * US);
+			KUNIT_EXPECT_EQ(test, loss.reo_ns,
+					min((1 + k) * 100, 400U) * US);
+			KUNIT_EXPECT_EQ(test, loss.reo_steps, k);
+			for (; pn != next; pn++)
+				ltp_loss_spurious(&loss, pn, T0, pn + 1, T0);
+			KUNIT_EXPECT_EQ(test, loss.reo_steps, k);
+			KUNIT_EXPECT_TRUE(test, loss.reo_seen);
+			ltp_loss_arrived(&loss, pn, T0 + k);
+		}
+		KUNIT_EXPECT_EQ(test, loss.spurious, 63);
+		/* At most srtt, however often, and no more is remembered. */
+		for (k = 0; k < 2000; k++, pn++)
+			ltp_loss_spurious(&loss, pn, T0, pn + 1, T0);
+		KUNIT_EXPECT_EQ(test, loss.reo_ns, 400 * US);
+		KUNIT_EXPECT_EQ(test, loss.reo_steps, 4);
+		/* It follows the RTT. */
+		for (k = 0; k < 100; k++)
+			ltp_loss_rtt(&loss, 800 * US, 0);
+		KUNIT_EXPECT_EQ(test, loss.reo_ns, 500 * US);
+		ltp_loss_spurious(&loss, pn, T0, pn + 1, T0);
+		KUNIT_EXPECT_EQ(test, loss.reo_ns, 600 * US);
 	}
-	/* At most srtt, however often. */
-	for (i = 0; i < 70000; i++) {
-		ltp_loss_spurious(&loss);
-		KUNIT_ASSERT_EQ(test, loss.reo_ns, 400 * US);
-	}
-	KUNIT_EXPECT_EQ(test, loss.reo_ns, 400 * US);
-	KUNIT_EXPECT_EQ(test, loss.spurious, 70003);
-	/* It follows the RTT. */
-	for (i = 0; i < 100; i++)
-		ltp_loss_rtt(&loss, 800 * US, 0);
-	KUNIT_EXPECT_GT(test, loss.reo_ns, 790 * US);
-	KUNIT_EXPECT_LE(test, loss.reo_ns, 800 * US);
-}
-
-/* What was learnt is forgotten, but slowly. */
-static void loss_recovery(struct kunit *test)
-{
-	struct ltp_loss loss;
-	u64 sent = T0;
-	u32 i, pn = U32_MAX - 100;
-
+	/* Nothing measured yet: no division by nothing. */
 	ltp_loss_init(&loss);
-	ltp_loss_rtt(&loss, 400 * US, 0);
-	ltp_loss_arrived(&loss, pn, sent);
-	ltp_loss_spurious(&loss);
-	ltp_loss_spurious(&loss);
-	KUNIT_EXPECT_EQ(test, loss.reo_ns, 300 * US);
-
-	/* A hundred round trips do nothing. */
-	for (i = 0; i < 400; i++)
-		ltp_loss_arrived(&loss, ++pn, sent += 100 * US);
-	KUNIT_EXPECT_EQ(test, loss.reo_ns, 300 * US);
-	/* A thousand do. */
-	for (i = 0; i < 4000; i++)
-		ltp_loss_arrived(&loss, ++pn, sent += 100 * US);
-	KUNIT_EXPECT_EQ(test, loss.reo_ns, 100 * US);
+	ltp_loss_spurious(&loss, 1, T0, 2, T0 + NSEC_PER_SEC);
 	KUNIT_EXPECT_EQ(test, loss.reo_steps, 0);
-	/* Never below what it began with. */
-	for (i = 0; i < 4000; i++)
-		ltp_loss_arrived(&loss, ++pn, sent += 100 * US);
-	KUNIT_EXPECT_EQ(test, loss.reo_ns, 100 * US);
-	/* A wrong verdict starts the count again. */
-	ltp_loss_spurious(&loss);
-	for (i = 0; i < 10; i++) {
-		ltp_loss_arrived(&loss, ++pn, sent += 100 * 400 * US);
-		ltp_loss_spurious(&loss);
-	}
+	KUNIT_EXPECT_EQ(test, loss.spurious, 1);
+}
+
+/* What came late says how long to wait: then that is learnt at once. */
+static void loss_spurious_late(struct kunit *test)
+{
+	struct ltp_loss loss;
+	u64 when;
+
+	ltp_loss_init(&loss);
+	ltp_loss_rtt(&loss, 400 * US, 0);
+	ltp_loss_arrived(&loss, 50, T0);
+	/* 250 us late: 2 steps of 100 beside the first. */
+	ltp_loss_spurious(&loss, 40, T0, 60, T0 + 650 * US);
+	KUNIT_EXPECT_EQ(test, loss.reo_steps, 2);
+	KUNIT_EXPECT_EQ(test, loss.reo_ns, 300 * US);
+	KUNIT_EXPECT_FALSE(test, ltp_loss_verdict(&loss, 41, T0, T0 + 650 * US,
+						  &when));
+	/* In the same round trip too, but never back. */
+	ltp_loss_spurious(&loss, 41, T0, 60, T0 + 700 * US);
+	KUNIT_EXPECT_EQ(test, loss.reo_steps, 3);
+	ltp_loss_spurious(&loss, 42, T0, 60, T0 + 500 * US);
+	KUNIT_EXPECT_EQ(test, loss.reo_steps, 3);
+	/* Not beyond srtt. */
+	ltp_loss_spurious(&loss, 43, T0, 60, T0 + NSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, loss.reo_steps, 4);
 	KUNIT_EXPECT_EQ(test, loss.reo_ns, 400 * US);
+	/* Before it was sent: nonsense, and no harm. */
+	ltp_loss_spurious(&loss, 44, T0, 60, T0 - 1);
+	KUNIT_EXPECT_EQ(test, loss.reo_steps, 4);
+}
+
+/* What was learnt lasts for 16 recoveries without a wrong verdict. */
+static void loss_reo_persists(struct kunit *test)
+{
+	static const u32 starts[] = { 0, U32_MAX - 100, U32_MAX - 1000 };
+	struct ltp_loss loss;
+	u32 i, k, n;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		u32 pn = starts[i];
+
+		ltp_loss_init(&loss);
+		ltp_loss_rtt(&loss, 400 * US, 0);
+		ltp_loss_arrived(&loss, pn, T0);
+		ltp_loss_spurious(&loss, pn, T0, pn, T0 + 600 * US);
+		KUNIT_EXPECT_EQ(test, loss.reo_ns, 300 * US);
+		for (k = 1; k <= 16; k++) {
+			KUNIT_EXPECT_EQ(test, loss.reo_ns, 300 * US);
+			/* Three losses of one flight are one recovery. */
+			for (n = 0; n < 3; n++)
+				ltp_loss_lost(&loss, pn + n, pn + 10);
+			KUNIT_EXPECT_EQ(test, loss.reo_keep, 16 - k);
+			if (k % 2)
+				ltp_loss_arrived(&loss, pn + 10, T0 + k);
+			pn += 10;
+		}
+		/* Forgotten; that the path reorders is not. */
+		KUNIT_EXPECT_EQ(test, loss.reo_steps, 0);
+		KUNIT_EXPECT_EQ(test, loss.reo_ns, 100 * US);
+		KUNIT_EXPECT_TRUE(test, loss.reo_seen);
+		for (k = 0; k < 100; k++, pn++)
+			ltp_loss_lost(&loss, pn, pn + 1);
+		KUNIT_EXPECT_EQ(test, loss.reo_ns, 100 * US);
+		/* A wrong verdict starts the count again. */
+		ltp_loss_spurious(&loss, pn, T0, pn + 1, T0);
+		for (k = 0; k < 15; k++, pn++)
+			ltp_loss_lost(&loss, pn, pn + 1);
+		ltp_loss_spurious(&loss, pn - 20, T0, pn, T0);
+		for (k = 0; k < 15; k++, pn++)
+			ltp_loss_lost(&loss, pn, pn + 1);
+		KUNIT_EXPECT_GT(test, loss.reo_steps, 0);
+		ltp_loss_lost(&loss, pn, pn + 1);
+		KUNIT_EXPECT_EQ(test, loss.reo_steps, 0);
+	}
+
+	/* Half of all numbers later an old recovery is not taken for a new one. */
+	ltp_loss_init(&loss);
+	ltp_loss_rtt(&loss, 400 * US, 0);
+	ltp_loss_spurious(&loss, 5, T0, 10, T0);
+	ltp_loss_lost(&loss, 5, 10);
+	KUNIT_EXPECT_EQ(test, loss.reo_keep, 15);
+	ltp_loss_arrived(&loss, 11, T0);
+	ltp_loss_arrived(&loss, 1U << 31, T0);
+	ltp_loss_lost(&loss, (1U << 31) + 15, (1U << 31) + 20);
+	KUNIT_EXPECT_EQ(test, loss.reo_keep, 14);
+	KUNIT_EXPECT_EQ(test, loss.reo_steps, 1);
+	ltp_loss_spurious(&loss, (1U << 31) + 15, T0, (1U << 31) + 20, T0);
+	KUNIT_EXPECT_EQ(test, loss.reo_steps, 2);
+}
+
+/* A duplicate proves that what it repeats had not been lost. */
+static void loss_duplicates(struct kunit *test)
+{
+	struct ltp_doubt doubt;
+	struct ltp_loss loss;
+	u32 i;
+
+	ltp_loss_init(&loss);
+	ltp_loss_rtt(&loss, 400 * US, 0);
+	KUNIT_EXPECT_EQ(test, ltp_loss_duplicate(&loss, 0, 1, T0), 0);
+	KUNIT_EXPECT_EQ(test, loss.spurious, 0);
+
+	for (i = 0; i < LTP_LOSS_DOUBTS + 4; i++) {
+		doubt.pn = U32_MAX - 3 + i;
+		doubt.lost_pn = doubt.pn - 50;
+		doubt.bytes = 1000 + i;
+		ltp_loss_doubt(&loss, &doubt);
+	}
+	/* The four oldest were forgotten. */
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, ltp_loss_duplicate(&loss, U32_MAX - 3 + i,
+							 100, T0), 0);
+	KUNIT_EXPECT_EQ(test, loss.spurious, 0);
+	for (i = LTP_LOSS_DOUBTS + 3; i >= 4; i--) {
+		KUNIT_EXPECT_EQ(test, ltp_loss_duplicate(&loss, U32_MAX - 3 + i,
+							 100, T0), 1000 + i);
+		/* Each once only. */
+		KUNIT_EXPECT_EQ(test, ltp_loss_duplicate(&loss, U32_MAX - 3 + i,
+							 100, T0), 0);
+	}
+	KUNIT_EXPECT_EQ(test, loss.spurious, LTP_LOSS_DOUBTS);
+	/* All of one round trip: one step. */
+	KUNIT_EXPECT_EQ(test, loss.reo_steps, 1);
+	KUNIT_EXPECT_EQ(test, loss.reo_ns, 200 * US);
+}
+
+/*
+ * Packets that come in any order within 30 % of the RTT: after the first few
+ * none is found lost in error, and those that are lost are found.
+ */
+static void loss_jitter(struct kunit *test)
+{
+	enum { COUNT = 20000, GAP = 10 * US, RTT = 10 * MS, WINDOW = 1024 };
+	static const u64 jitters[] = { 1 * MS, 3 * MS, 6 * MS };
+	u64 state = RANDOM_SEED;
+	struct ltp_loss loss;
+	u32 i, k, n;
+
+	for (i = 0; i < ARRAY_SIZE(jitters); i++) {
+		u32 first = U32_MAX - COUNT / 2, oldest = 0, wrong = 0, late = 0;
+		u64 *arrive = kunit_kcalloc(test, COUNT, sizeof(*arrive),
+					    GFP_KERNEL);
+		u8 *gone = kunit_kcalloc(test, COUNT, 1, GFP_KERNEL);
+
+		KUNIT_ASSERT_NOT_NULL(test, arrive);
+		KUNIT_ASSERT_NOT_NULL(test, gone);
+		ltp_loss_init(&loss);
+		ltp_loss_rtt(&loss, RTT, 0);
+		for (k = 0; k < COUNT; k++)
+			arrive[k] = k % 100 == 99 ? U64_MAX :
+				T0 + k * GAP + RTT +
+				random_next(&state) % (u32)jitters[i];
+		/* Each tick an ACK for whatever came in it. */
+		for (n = 0; n < COUNT + (RTT + jitters[i]) / GAP; n++) {
+			u64 now = T0 + (u64)n * GAP, when;
+
+			for (k = oldest; k < min_t(u32, n, COUNT); k++) {
+				if (gone[k] == 1 || arrive[k] > now)
+					continue;
+				if (gone[k] == 2) {
+					wrong++;
+					late += k > COUNT / 4;
+					ltp_loss_spurious(&loss, first + k,
+							  T0 + k * GAP,
+							  first + n, now);
+				}
+				gone[k] = 1;
+				ltp_loss_rtt(&loss, now - (T0 + k * GAP), 0);
+				ltp_loss_arrived(&loss, first + k, T0 + k * GAP);
+			}
+			for (k = oldest; k < min_t(u32, n, COUNT); k++) {
+				if (gone[k])
+					continue;
+				if (!ltp_loss_verdict(&loss, first + k,
+						      T0 + k * GAP, now, &when))
+					break;
+				ltp_loss_lost(&loss, first + k, first + n);
+				gone[k] = 2;
+			}
+			while (oldest < COUNT && gone[oldest] &&
+			       n - oldest > 2 * WINDOW)
+				oldest++;
+		}
+		for (k = 0; k < COUNT; k++) {
+			if (arrive[k] == U64_MAX && k < COUNT - 2 * WINDOW)
+				KUNIT_EXPECT_EQ(test, gone[k], 2);
+		}
+		KUNIT_EXPECT_EQ_MSG(test, wrong, loss.spurious, "case %u", i);
+		KUNIT_EXPECT_LE_MSG(test, wrong, 1200, "case %u", i);
+		KUNIT_EXPECT_LE_MSG(test, late, COUNT / 200, "case %u", i);
+	}
 }
 
 static void loss_pto(struct kunit *test)
@@ -333,8 +518,11 @@ static struct kunit_case loss_cases[] = {
 	KUNIT_CASE(loss_newest),
 	KUNIT_CASE(loss_by_order),
 	KUNIT_CASE(loss_by_time),
-	KUNIT_CASE(loss_spurious),
-	KUNIT_CASE(loss_recovery),
+	KUNIT_CASE(loss_spurious_steps),
+	KUNIT_CASE(loss_spurious_late),
+	KUNIT_CASE(loss_reo_persists),
+	KUNIT_CASE(loss_duplicates),
+	KUNIT_CASE(loss_jitter),
 	KUNIT_CASE(loss_pto),
 	{}
 };

@@ -64,6 +64,19 @@ def test_bad_segsize(sock: ltp.Socket, bad: int) -> None:
     assert sock.get(ltp.SEGSIZE) == 512
 
 
+def test_user_timeout(sock: ltp.Socket) -> None:
+    """As TCP_USER_TIMEOUT: milliseconds, 0 leaves it to the namespace."""
+    assert sock.get(ltp.USER_TIMEOUT) == 0
+    for value in (1, 5000, (1 << 31) - 1, 0):
+        sock.set(ltp.USER_TIMEOUT, value)
+        assert sock.get(ltp.USER_TIMEOUT) == value
+    for bad in (-1, -(1 << 31)):
+        assert set_raw(sock, ltp.USER_TIMEOUT, struct.pack("=i", bad)) == errno.EINVAL
+    for size in (0, 3, 5, 8):
+        assert set_raw(sock, ltp.USER_TIMEOUT, bytes(8), size) == errno.EINVAL
+    assert sock.get(ltp.USER_TIMEOUT) == 0
+
+
 def test_thresholds(sock: ltp.Socket, net: lab.Net) -> None:
     """What is read is what is in force, and which of it is the socket's own."""
     assert thresholds(sock) == (900000, 0, 0, 0)
@@ -137,7 +150,7 @@ def test_info_is_read_only(sock: ltp.Socket) -> None:
 @pytest.mark.parametrize(
     "name, size",
     [
-        *((name, 4) for name in (*BOOLS, ltp.SEGSIZE)),
+        *((name, 4) for name in (*BOOLS, ltp.SEGSIZE, ltp.USER_TIMEOUT)),
         (ltp.THRESHOLDS, 24),
         (ltp.CONGESTION, 16),
         (ltp.INFO, ltp.INFO_FORMAT.size),

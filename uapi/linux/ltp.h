@@ -38,6 +38,9 @@
 #define LTP_INFO	23	/* struct ltp_info, read only */
 #define LTP_SEGSIZE	24	/* int: largest seg_size to send, 0: from MTU */
 
+/* int: milliseconds after which a peer that does not answer is dead; 0: as set for the namespace */
+#define LTP_USER_TIMEOUT	28
+
 #define LTP_CC_NAME_MAX	16
 
 /*
