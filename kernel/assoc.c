@@ -9,6 +9,7 @@
 #include "sched.h"
 #include "group.h"
 #include "handshake.h"
+#include "icmp.h"
 #include "output.h"
 #include "port.h"
 #include "timer.h"
@@ -523,7 +524,7 @@ void ltp_assoc_abort(struct sock *sk, int err)
 }
 
 /**
- * ltp_assoc_release_cb() - do what timers could not, proto.release_cb
+ * ltp_assoc_release_cb() - do what timers and errors could not, proto.release_cb
  * @sk: socket whose owner is about to release it
  *
  * Context: socket spinlock held.
@@ -532,6 +533,7 @@ void ltp_assoc_release_cb(struct sock *sk)
 {
 	struct ltp_sock *lp = ltp_sk(sk);
 
+	ltp_icmp_missed(sk);
 	if (!test_and_clear_bit(LTP_TIMER_MISSED, &lp->events))
 		return;
 	/* The spinlock is held, but so is ownership: act as softirq would. */

@@ -15,6 +15,7 @@
 #include "flow_tx.h"
 #include "group.h"
 #include "handshake.h"
+#include "ipv6.h"
 #include "output.h"
 #include "port.h"
 
@@ -148,7 +149,8 @@ static bool ltp_handshake_known(const struct sock *listener,
 void ltp_handshake_init(struct sock *listener, const struct sk_buff *skb,
 			const struct ltp_packet *p)
 {
-	const struct ltp_af *af = ltp_sk(listener)->af;
+	/* The packet's family: a listener of IPv6 may take IPv4 as well. */
+	const struct ltp_af *af = LTP_INPUT_CB(skb)->af;
 	struct ltp_init_ack ack = {};
 	struct ltp_key key;
 
@@ -166,7 +168,7 @@ void ltp_handshake_init(struct sock *listener, const struct sk_buff *skb,
 	ltp_cookie_make(&ack.cookie, &ltp_sock_net(listener)->cookie_key, &key,
 			ltp_now());
 	BUILD_BUG_ON(sizeof(ack) > sizeof(struct ltp_init));
-	ltp_output_reply(sock_net(listener), af, skb, p, LTP_INIT_ACK, 0,
+	ltp_output_reply(sock_net(listener), skb, p, LTP_INIT_ACK, 0,
 			 be32_to_cpu(p->params->tag), &ack, sizeof(ack));
 }
 
@@ -275,8 +277,8 @@ static bool ltp_handshake_used(struct sock *listener, const struct sk_buff *skb,
 				   get_unaligned_be64(&cookie->time_ns));
 	spin_unlock_bh(&ln->replay_lock);
 	if (verdict == LTP_REPLAY_USED)
-		ltp_output_reply(sock_net(listener), ltp_sk(listener)->af, skb,
-				 p, LTP_RESET, LTP_F_REFLECT, p->tag, NULL, 0);
+		ltp_output_reply(sock_net(listener), skb, p, LTP_RESET,
+				 LTP_F_REFLECT, p->tag, NULL, 0);
 	return verdict != LTP_REPLAY_NEW;
 }
 
@@ -304,6 +306,7 @@ void ltp_handshake_net_exit(struct ltp_net *ln)
 }
 
 static struct sock *ltp_handshake_child(struct sock *listener,
+					const struct ltp_af *af,
 					const struct ltp_key *key,
 					const struct ltp_cookie *cookie)
 {
@@ -320,8 +323,11 @@ static struct sock *ltp_handshake_child(struct sock *listener,
 	inet_sk(child)->inet_opt = NULL;
 	inet_sk(child)->mc_list = NULL;
 	inet_sk(child)->inet_dport = key->rport;
+	ltp_v6_child(child);
+	sk_set_txhash(child);
+	lp->af = af;
 	ltp_assoc_setup(child);
-	lp->af->addrs(child, key);
+	af->addrs(child, key);
 	lp->key = *key;
 	lp->group = ltp_group_get(ltp_sk(listener)->group);
 	lp->local_tag = be32_to_cpu(cookie->local.tag);
@@ -372,6 +378,7 @@ int ltp_handshake_echo(struct sock *listener, const struct sk_buff *skb,
 		       const struct ltp_packet *p)
 {
 	struct ltp_net *ln = ltp_sock_net(listener);
+	const struct ltp_af *af = LTP_INPUT_CB(skb)->af;
 	const struct ltp_cookie *cookie = p->cookie;
 	struct sock *child;
 	struct ltp_key key;
@@ -379,7 +386,7 @@ int ltp_handshake_echo(struct sock *listener, const struct sk_buff *skb,
 	u64 made;
 	int drop;
 
-	ltp_sk(listener)->af->key(&key, skb);
+	af->key(&key, skb);
 	drop = ltp_cookie_check(cookie, &ln->cookie_key, &key, now);
 	if (drop)
 		return drop;
@@ -392,7 +399,7 @@ int ltp_handshake_echo(struct sock *listener, const struct sk_buff *skb,
 	made = get_unaligned_be64(&cookie->time_ns);
 	if (!ltp_handshake_restart(listener, &key, made))
 		return LTP_MIB_DROP_STATE;
-	child = ltp_handshake_child(listener, &key, cookie);
+	child = ltp_handshake_child(listener, af, &key, cookie);
 	if (!child)
 		return LTP_MIB_DROP_MEMORY;
 	/* For sparse, which cannot see that sk_clone_lock() did. */

@@ -179,8 +179,7 @@ drop:
 }
 
 /* Nobody here: say so, unless that could start an endless exchange. */
-static void ltp_input_nobody(struct net *net, const struct ltp_af *af,
-			     const struct sk_buff *skb,
+static void ltp_input_nobody(struct net *net, const struct sk_buff *skb,
 			     const struct ltp_packet *p)
 {
 	struct ltp_reset reset = {};
@@ -189,12 +188,12 @@ static void ltp_input_nobody(struct net *net, const struct ltp_af *af,
 	case LTP_RESET:
 		return;
 	case LTP_INIT:
-		ltp_output_reply(net, af, skb, p, LTP_RESET, 0,
+		ltp_output_reply(net, skb, p, LTP_RESET, 0,
 				 be32_to_cpu(p->params->tag), &reset,
 				 sizeof(reset));
 		break;
 	default:
-		ltp_output_reply(net, af, skb, p, LTP_RESET, LTP_F_REFLECT,
+		ltp_output_reply(net, skb, p, LTP_RESET, LTP_F_REFLECT,
 				 p->tag, NULL, 0);
 	}
 	ltp_mib_inc(net, LTP_MIB_OUT_RESETS);
@@ -204,7 +203,7 @@ static struct sock *ltp_input_find(struct net *net, const struct ltp_af *af,
 				   const struct sk_buff *skb,
 				   const struct ltp_packet *p)
 {
-	int dev = inet_iif(skb);
+	int dev = af->iif(skb);
 	struct ltp_key key;
 	struct sock *sk;
 
@@ -237,7 +236,9 @@ static int ltp_input_deliver(struct sock *sk, struct sk_buff *skb,
 	u32 limit = READ_ONCE(sk->sk_rcvbuf) / 8 * 9;
 	int drop = 0;
 
-	if (!xfrm_policy_check(sk, XFRM_POLICY_IN, skb, sk->sk_family) ||
+	/* The packet's family: a socket of IPv6 may talk IPv4. */
+	if (!xfrm_policy_check(sk, XFRM_POLICY_IN, skb,
+			       LTP_INPUT_CB(skb)->af->family) ||
 	    sk_filter(sk, skb))
 		return LTP_MIB_DROP_FILTER;
 	nf_reset_ct(skb);
@@ -273,6 +274,8 @@ int ltp_input(struct sk_buff *skb, const struct ltp_af *af)
 	u32 need;
 	int drop;
 
+	BUILD_BUG_ON(sizeof(struct ltp_input_cb) > sizeof(skb->cb));
+	LTP_INPUT_CB(skb)->af = af;
 	ltp_mib_inc(net, LTP_MIB_IN_PACKETS);
 	drop = LTP_MIB_DROP_NO_ASSOC;
 	if (skb->pkt_type != PACKET_HOST || !af->unicast(skb))
@@ -293,7 +296,7 @@ int ltp_input(struct sk_buff *skb, const struct ltp_af *af)
 	if (!sk) {
 		drop = LTP_MIB_DROP_NO_ASSOC;
 		if (xfrm_policy_check(NULL, XFRM_POLICY_IN, skb, af->family))
-			ltp_input_nobody(net, af, skb, &p);
+			ltp_input_nobody(net, skb, &p);
 		goto drop;
 	}
 	drop = ltp_input_deliver(sk, skb, &p);

@@ -8,10 +8,11 @@
 #include <net/protocol.h>
 #include <net/route.h>
 
-#include "assoc.h"
 #include "handshake.h"
+#include "icmp.h"
 #include "input.h"
 #include "ipv4.h"
+#include "ipv6.h"
 #include "port.h"
 #include "socket.h"
 
@@ -65,36 +66,28 @@ static int ltp_v4_connect_route(struct sock *sk)
 }
 
 /**
- * ltp_v4_connect() - proto.connect
- * @sk: socket in TCP_CLOSE
- * @addr: struct sockaddr_in
- * @len: its length
+ * ltp_v4_connect_to() - connect a socket of either family
+ * @sk: socket in TCP_CLOSE that has a port
+ * @daddr: the peer's address
+ * @dport: its port
  *
  * Context: socket locked.
- * Return: 0 when the handshake is under way, or an error
+ * Return: 0 when the handshake is under way, or an error; then the socket is as
+ * it was before
  */
-int ltp_v4_connect(struct sock *sk, struct sockaddr_unsized *addr, int len)
+int ltp_v4_connect_to(struct sock *sk, __be32 daddr, __be16 dport)
 {
-	struct sockaddr_in *to = (struct sockaddr_in *)addr;
 	struct inet_sock *inet = inet_sk(sk);
 	__be32 saddr = inet->inet_saddr;
 	int err;
 
-	if (len < (int)sizeof(*to))
-		return -EINVAL;
-	if (to->sin_family != AF_INET)
-		return -EAFNOSUPPORT;
-	if (!to->sin_port)
-		return -EINVAL;
-	err = ltp_port_auto(sk);
-	if (err)
-		return err;
-	inet->inet_daddr = to->sin_addr.s_addr;
-	inet->inet_dport = to->sin_port;
+	inet->inet_daddr = daddr;
+	inet->inet_dport = dport;
 	err = ltp_v4_connect_route(sk);
 	if (err)
 		goto fail;
 	ltp_v4_key(sk);
+	ltp_v6_mapped(sk);
 	err = ltp_handshake_start(sk);
 	if (!err)
 		return 0;
@@ -107,9 +100,48 @@ fail:
 	return err;
 }
 
+/**
+ * ltp_v4_connect() - proto.connect
+ * @sk: socket in TCP_CLOSE
+ * @addr: struct sockaddr_in
+ * @len: its length
+ *
+ * Context: socket locked.
+ * Return: 0 when the handshake is under way, or an error
+ */
+int ltp_v4_connect(struct sock *sk, struct sockaddr_unsized *addr, int len)
+{
+	struct sockaddr_in *to = (struct sockaddr_in *)addr;
+	int err;
+
+	if (len < (int)sizeof(*to))
+		return -EINVAL;
+	if (to->sin_family != AF_INET)
+		return -EAFNOSUPPORT;
+	if (!to->sin_port)
+		return -EINVAL;
+	err = ltp_port_auto(sk);
+	if (err)
+		return err;
+	return ltp_v4_connect_to(sk, to->sin_addr.s_addr, to->sin_port);
+}
+
+static struct dst_entry *ltp_v4_dst(struct sock *sk)
+{
+	return __sk_dst_check(sk, 0);
+}
+
+static void ltp_v4_too_big(struct sock *sk, u32 mtu)
+{
+	struct dst_entry *dst = ltp_v4_dst(sk);
+
+	if (dst)
+		dst->ops->update_pmtu(dst, sk, NULL, mtu, true);
+}
+
 static u32 ltp_v4_mtu(struct sock *sk)
 {
-	struct dst_entry *dst = __sk_dst_check(sk, 0);
+	struct dst_entry *dst = ltp_v4_dst(sk);
 	u32 mtu = LTP_MTU_MIN;
 
 	if (!dst) {
@@ -199,16 +231,25 @@ static void ltp_v4_addrs(struct sock *child, const struct ltp_key *key)
 	inet->inet_saddr = key->laddr.s6_addr32[3];
 	inet->inet_rcv_saddr = inet->inet_saddr;
 	inet->inet_daddr = key->raddr.s6_addr32[3];
+	ltp_v6_mapped(child);
+}
+
+static int ltp_v4_iif(const struct sk_buff *skb)
+{
+	return inet_iif(skb);
 }
 
 const struct ltp_af ltp_ipv4 = {
 	.family		= AF_INET,
 	.header_len	= sizeof(struct iphdr),
 	.mtu		= ltp_v4_mtu,
+	.too_big	= ltp_v4_too_big,
+	.dst		= ltp_v4_dst,
 	.xmit		= ltp_v4_xmit,
 	.reply		= ltp_v4_reply,
 	.unicast	= ltp_v4_unicast,
 	.checksum	= ltp_v4_checksum,
+	.iif		= ltp_v4_iif,
 	.key		= ltp_v4_skb_key,
 	.addrs		= ltp_v4_addrs,
 };
@@ -218,52 +259,33 @@ static int ltp_v4_rcv(struct sk_buff *skb)
 	return ltp_input(skb, &ltp_ipv4);
 }
 
-/*
- * An ICMP error quotes eight bytes of ours: ports and tag. It must know the
- * tag, and it only matters where nothing else would tell.
- */
-static void ltp_v4_err_sock(struct sock *sk, const struct iphdr *iph,
-			    const struct icmphdr *icmph, u32 info)
+static void ltp_v4_icmp_read(struct ltp_icmp *icmp, const struct icmphdr *icmph,
+			     u32 info)
 {
-	struct dst_entry *dst;
-
-	if (icmph->type == ICMP_DEST_UNREACH &&
-	    icmph->code == ICMP_FRAG_NEEDED) {
-		dst = __sk_dst_check(sk, 0);
-		if (dst)
-			dst->ops->update_pmtu(dst, sk, NULL, info, true);
-		return;
+	if (icmph->type == ICMP_REDIRECT) {
+		icmp->kind = LTP_ICMP_REDIRECT;
+	} else if (icmph->type != ICMP_DEST_UNREACH ||
+		   icmph->code > NR_ICMP_UNREACH) {
+		icmp->kind = LTP_ICMP_IGNORED;
+	} else if (icmph->code == ICMP_FRAG_NEEDED) {
+		icmp->kind = LTP_ICMP_TOO_BIG;
+		icmp->mtu = info;
+	} else {
+		icmp->kind = LTP_ICMP_UNREACHABLE;
+		icmp->err = icmp_err_convert[icmph->code].errno;
 	}
-	if (ltp_sk(sk)->phase == LTP_INIT_SENT &&
-	    icmph->type == ICMP_DEST_UNREACH && icmph->code <= NR_ICMP_UNREACH)
-		ltp_assoc_end(sk, icmp_err_convert[icmph->code].errno);
 }
 
 static int ltp_v4_err(struct sk_buff *skb, u32 info)
 {
 	const struct iphdr *iph = (const struct iphdr *)skb->data;
-	const struct ltp_hdr *hdr = (const void *)(skb->data + iph->ihl * 4);
-	struct net *net = dev_net(skb->dev);
-	struct ltp_sock *lp;
-	struct ltp_key key = {};
-	struct sock *sk;
+	struct ltp_icmp icmp = {};
 
-	ipv6_addr_set_v4mapped(iph->saddr, &key.laddr);
-	ipv6_addr_set_v4mapped(iph->daddr, &key.raddr);
-	key.lport = hdr->source;
-	key.rport = hdr->dest;
-	sk = ltp_assoc_find(net, &key);
-	if (!sk)
-		return -ENOENT;
-	lp = ltp_sk(sk);
-	bh_lock_sock(sk);
-	if (lp->phase == LTP_CLOSED || be32_to_cpu(hdr->tag) != lp->peer_tag)
-		ltp_mib_inc(net, LTP_MIB_DROP_TAG);
-	else if (!sock_owned_by_user(sk)) /* else the next one tells */
-		ltp_v4_err_sock(sk, iph, icmp_hdr(skb), info);
-	bh_unlock_sock(sk);
-	sock_put(sk);
-	return 0;
+	ipv6_addr_set_v4mapped(iph->saddr, &icmp.key.laddr);
+	ipv6_addr_set_v4mapped(iph->daddr, &icmp.key.raddr);
+	ltp_icmp_quote(&icmp, (const void *)(skb->data + iph->ihl * 4));
+	ltp_v4_icmp_read(&icmp, icmp_hdr(skb), info);
+	return ltp_icmp(dev_net(skb->dev), skb, &icmp);
 }
 
 static const struct net_protocol ltp_v4_protocol = {

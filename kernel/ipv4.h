@@ -7,6 +7,7 @@
 
 extern const struct ltp_af ltp_ipv4;
 
+int ltp_v4_connect_to(struct sock *sk, __be32 daddr, __be16 dport);
 int ltp_v4_connect(struct sock *sk, struct sockaddr_unsized *addr, int len);
 int ltp_ipv4_net_init(struct net *net);
 void ltp_ipv4_net_exit(struct net *net);

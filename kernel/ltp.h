@@ -35,6 +35,7 @@
 
 #include <linux/hrtimer.h>
 #include <linux/in6.h>
+#include <linux/ipv6.h>
 #include <linux/list.h>
 #include <linux/rbtree.h>
 #include <linux/refcount.h>
@@ -42,6 +43,7 @@
 #include <linux/siphash.h>
 #include <linux/skbuff.h>
 #include <net/inet_sock.h>
+#include <net/ip.h>
 #include <net/sock.h>
 
 #include "compat/compat.h"
@@ -105,6 +107,7 @@ struct ltp_conf {
  * @replay: accepted associations that have ended
  * @replay_lock: guards @replay
  * @ctl_sk: sends the answers that belong to no socket
+ * @ctl_sk6: and those over IPv6; NULL: this kernel has none
  */
 struct ltp_net {
 	struct ltp_conf conf;
@@ -116,6 +119,7 @@ struct ltp_net {
 	struct ltp_replay *replay;
 	spinlock_t replay_lock; /* @replay */
 	struct sock *ctl_sk;
+	struct sock *ctl_sk6;
 };
 
 /**
@@ -136,28 +140,54 @@ struct ltp_key {
 
 /**
  * struct ltp_af - what differs between address families
- * @family: AF_INET
+ * @family: AF_INET or AF_INET6
  * @header_len: of the network header, options not counted
  * @mtu: path MTU of a connected socket
+ * @too_big: the path takes no packets larger than this: tell the route
+ * @dst: route of a connected socket, NULL: none, or it is no longer valid
  * @xmit: send a packet of a connected socket
  * @reply: send @skb to where @to came from, from where @to was sent to
  * @unicast: whether a received packet was for this host alone
  * @checksum: whether a received packet's checksum is wrong
+ * @iif: index of the interface that a received packet belongs to
  * @key: fill in a key from a received packet
  * @addrs: give a child the addresses of its key
+ *
+ * A socket of AF_INET6 that talks to an IPv4 address has the one of IPv4: what
+ * counts is what the packets are.
  */
 struct ltp_af {
 	u16 family;
 	u16 header_len;
 	u32 (*mtu)(struct sock *sk);
+	void (*too_big)(struct sock *sk, u32 mtu);
+	struct dst_entry *(*dst)(struct sock *sk);
 	int (*xmit)(struct sock *sk, struct sk_buff *skb);
 	int (*reply)(struct net *net, struct sk_buff *skb,
 		     const struct sk_buff *to);
 	bool (*unicast)(const struct sk_buff *skb);
 	bool (*checksum)(struct sk_buff *skb);
+	int (*iif)(const struct sk_buff *skb);
 	void (*key)(struct ltp_key *key, const struct sk_buff *skb);
 	void (*addrs)(struct sock *child, const struct ltp_key *key);
 };
+
+/**
+ * struct ltp_input_cb - what is known of a received packet, in skb->cb
+ * @ip: what IP has put there, which stays
+ * @af: address family it came over
+ */
+struct ltp_input_cb {
+	union {
+		struct inet_skb_parm v4;
+#if IS_ENABLED(CONFIG_IPV6)
+		struct inet6_skb_parm v6;
+#endif
+	} ip;
+	const struct ltp_af *af;
+};
+
+#define LTP_INPUT_CB(skb)	((struct ltp_input_cb *)(skb)->cb)
 
 /**
  * struct ltp_timer - a wake-up that takes the socket lock
@@ -524,6 +554,7 @@ struct ltp_rx {
 
 /* Bits of ltp_sock.events. */
 #define LTP_TIMER_MISSED	0	/* a timer fired under a system call */
+#define LTP_MTU_MISSED		1	/* the path's MTU shrank under one */
 
 /**
  * struct ltp_sock - an LTP socket; connected, it is one association
@@ -543,7 +574,8 @@ struct ltp_rx {
  * @ack: an ACK is due
  * @ack_ns: when, 0: not armed
  * @report_mem: bytes of sk_rmem_alloc that are unread reports
- * @events: LTP_TIMER_MISSED, atomic
+ * @events: LTP_..._MISSED, atomic
+ * @missed_mtu: with LTP_MTU_MISSED: the path's MTU, bytes
  * @phase: enum ltp_state
  * @local_tag: verification tag the peer must use
  * @peer_tag: tag to send
@@ -586,6 +618,7 @@ struct ltp_sock {
 	u64 ack_ns;
 	atomic_t report_mem;
 	unsigned long events;
+	u32 missed_mtu;
 	u8 phase;
 	u32 local_tag;
 	u32 peer_tag;
@@ -610,6 +643,18 @@ struct ltp_sock {
 	u8 holes_keep:1;
 	u8 hashed:1;
 };
+
+#if IS_ENABLED(CONFIG_IPV6)
+/**
+ * struct ltp6_sock - an LTP socket of AF_INET6
+ * @ltp: what all have, must be first
+ * @inet6: what IPv6 keeps; last, because older kernels look for it at the end
+ */
+struct ltp6_sock {
+	struct ltp_sock ltp;
+	struct ipv6_pinfo inet6;
+};
+#endif
 
 static inline struct ltp_sock *ltp_sk(const struct sock *sk)
 {

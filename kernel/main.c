@@ -12,6 +12,7 @@
 #include "flow_tx.h"
 #include "handshake.h"
 #include "ipv4.h"
+#include "ipv6.h"
 #include "netlink.h"
 #include "socket.h"
 
@@ -54,8 +55,13 @@ static int __net_init ltp_net_init(struct net *net)
 	err = ltp_ipv4_net_init(net);
 	if (err)
 		goto handshake;
+	err = ltp_ipv6_net_init(net);
+	if (err)
+		goto ipv4;
 	return 0;
 
+ipv4:
+	ltp_ipv4_net_exit(net);
 handshake:
 	ltp_handshake_net_exit(ln);
 assocs:
@@ -67,6 +73,7 @@ mib:
 
 static void __net_exit ltp_net_exit(struct net *net)
 {
+	ltp_ipv6_net_exit(net);
 	ltp_ipv4_net_exit(net);
 	ltp_handshake_net_exit(ltp_pernet(net));
 	ltp_assoc_net_exit(net);
@@ -102,8 +109,14 @@ static int __init ltp_init(void)
 	err = ltp_ipv4_register();
 	if (err)
 		goto socket;
+	err = ltp_ipv6_register();
+	if (err)
+		goto ipv4;
 	return 0;
 
+ipv4:
+	ltp_ipv4_unregister();
+	rcu_barrier();
 socket:
 	ltp_socket_exit();
 netlink:
@@ -119,6 +132,7 @@ tx:
 
 static void __exit ltp_exit(void)
 {
+	ltp_ipv6_unregister();
 	ltp_ipv4_unregister();
 	ltp_netlink_exit();
 	/* Closed sockets are freed after a grace period, and count pernet. */

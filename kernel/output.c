@@ -287,8 +287,8 @@ void ltp_output_reset(struct sock *sk)
 /**
  * ltp_output_reply() - answer a packet without an association
  * @net: namespace
- * @af: address family
- * @to: the packet to answer, its network header in place
+ * @to: the packet to answer, its network header in place; the answer goes the
+ *	way that it came
  * @p: the same, parsed
  * @type: enum ltp_packet_type
  * @flags: LTP_F_*
@@ -298,9 +298,9 @@ void ltp_output_reset(struct sock *sk)
  *
  * Context: softirq.
  */
-void ltp_output_reply(struct net *net, const struct ltp_af *af,
-		      const struct sk_buff *to, const struct ltp_packet *p,
-		      u8 type, u8 flags, u32 tag, const void *body, u32 len)
+void ltp_output_reply(struct net *net, const struct sk_buff *to,
+		      const struct ltp_packet *p, u8 type, u8 flags, u32 tag,
+		      const void *body, u32 len)
 {
 	struct sk_buff *skb = ltp_output_body(body, len);
 
@@ -308,6 +308,6 @@ void ltp_output_reply(struct net *net, const struct ltp_af *af,
 		return;
 	ltp_output_header(skb, p->dest, p->source, tag, type, flags, 0);
 	ltp_mib_inc(net, LTP_MIB_OUT_PACKETS);
-	if (af->reply(net, skb, to))
+	if (LTP_INPUT_CB(to)->af->reply(net, skb, to))
 		ltp_mib_inc(net, LTP_MIB_OUT_ERRORS);
 }

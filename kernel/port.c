@@ -2,8 +2,8 @@
 /* Who is bound to which port: bind(), and finding the listener of an INIT. */
 #include <linux/jhash.h>
 #include <net/ip.h>
-#include <net/ipv6.h>
 
+#include "addr.h"
 #include "port.h"
 
 static struct hlist_head *ltp_port_bucket(struct ltp_net *ln, u16 port)
@@ -11,26 +11,22 @@ static struct hlist_head *ltp_port_bucket(struct ltp_net *ln, u16 port)
 	return &ln->ports[port % LTP_PORT_BUCKETS];
 }
 
-static void ltp_port_addr(const struct sock *sk, struct in6_addr *addr)
+static void ltp_port_local(const struct sock *sk, struct ltp_local *local)
 {
+	local->v6only = false;
 #if IS_ENABLED(CONFIG_IPV6)
 	if (sk->sk_family == AF_INET6) {
-		*addr = sk->sk_v6_rcv_saddr;
+		local->addr = sk->sk_v6_rcv_saddr;
+		local->v6only = ipv6_only_sock(sk);
 		return;
 	}
 #endif
-	ipv6_addr_set_v4mapped(inet_sk(sk)->inet_rcv_saddr, addr);
-}
-
-static bool ltp_port_any(const struct in6_addr *addr)
-{
-	return ipv6_addr_any(addr) ||
-	       (ipv6_addr_v4mapped(addr) && !addr->s6_addr32[3]);
+	ipv6_addr_set_v4mapped(inet_sk(sk)->inet_rcv_saddr, &local->addr);
 }
 
 static bool ltp_port_conflict(const struct sock *a, const struct sock *b)
 {
-	struct in6_addr addr_a, addr_b;
+	struct ltp_local local_a, local_b;
 
 	if (a == b)
 		return false;
@@ -40,10 +36,9 @@ static bool ltp_port_conflict(const struct sock *a, const struct sock *b)
 	if (a->sk_reuse && b->sk_reuse && a->sk_state != TCP_LISTEN &&
 	    b->sk_state != TCP_LISTEN)
 		return false;
-	ltp_port_addr(a, &addr_a);
-	ltp_port_addr(b, &addr_b);
-	return ltp_port_any(&addr_a) || ltp_port_any(&addr_b) ||
-	       ipv6_addr_equal(&addr_a, &addr_b);
+	ltp_port_local(a, &local_a);
+	ltp_port_local(b, &local_b);
+	return ltp_addr_overlap(&local_a, &local_b);
 }
 
 static bool ltp_port_free(struct ltp_net *ln, struct sock *sk, u16 port)
@@ -213,22 +208,21 @@ struct sock *ltp_port_listener(struct net *net, const struct ltp_key *key,
 
 	hlist_for_each_entry_rcu(lp, ltp_port_bucket(ln, port), bound_node) {
 		struct sock *sk = (struct sock *)lp;
-		struct in6_addr addr;
-		int score = 1;
+		struct ltp_local local;
+		int score;
 
 		if (inet_sk(sk)->inet_num != port ||
 		    READ_ONCE(sk->sk_state) != TCP_LISTEN)
 			continue;
-		if (sk->sk_bound_dev_if) {
-			if (sk->sk_bound_dev_if != dev)
-				continue;
-			score += 2;
-		}
-		ltp_port_addr(sk, &addr);
-		if (ipv6_addr_equal(&addr, &key->laddr))
-			score += 4;
-		else if (!ltp_port_any(&addr))
+		if (sk->sk_bound_dev_if && sk->sk_bound_dev_if != dev)
 			continue;
+		ltp_port_local(sk, &local);
+		score = ltp_addr_match(&local, &key->laddr);
+		if (!score)
+			continue;
+		/* More than any address, less than this one. */
+		if (sk->sk_bound_dev_if)
+			score += LTP_ADDR_EXACT / 2;
 		if (score > best_score) {
 			best_score = score;
 			best = sk;

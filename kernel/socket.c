@@ -12,6 +12,7 @@
 #include "group.h"
 #include "input.h"
 #include "ipv4.h"
+#include "ipv6.h"
 #include "listen.h"
 #include "port.h"
 #include "reader.h"
@@ -57,7 +58,10 @@ static void ltp_destruct(struct sock *sk)
 	kfree(ltp_sk(sk)->hello);
 	sk_sockets_allocated_dec(sk);
 	sock_prot_inuse_add(sock_net(sk), sk->sk_prot, -1);
-	inet_sock_destruct(sk);
+	if (sk->sk_family == AF_INET6)
+		ltp_v6_destruct(sk);
+	else
+		inet_sock_destruct(sk);
 }
 
 static int ltp_init_sock(struct sock *sk)
@@ -65,7 +69,7 @@ static int ltp_init_sock(struct sock *sk)
 	struct ltp_net *ln = ltp_sock_net(sk);
 	struct ltp_sock *lp = ltp_sk(sk);
 
-	lp->af = &ltp_ipv4;
+	lp->af = ltp_v6_own(sk) ?: &ltp_ipv4;
 	lp->tx.cc.ops = NULL;
 	memset(&lp->thresholds, 0, sizeof(lp->thresholds));
 	ltp_assoc_setup(sk);
@@ -183,6 +187,7 @@ static int ltp_disconnect(struct sock *sk, int flags)
 		inet_reset_saddr(sk);
 	inet_sk(sk)->inet_dport = 0;
 	inet_sk(sk)->inet_daddr = 0;
+	ltp_v6_disconnect(sk);
 	sk_dst_reset(sk);
 	sk->sk_err = 0;
 	WRITE_ONCE(sk->sk_shutdown, 0);
@@ -317,6 +322,32 @@ const struct proto_ops ltp_proto_ops = {
 	.mmap		= sock_no_mmap,
 };
 
+#if IS_ENABLED(CONFIG_IPV6)
+const struct proto_ops ltp6_proto_ops = {
+	.family		= PF_INET6,
+	.owner		= THIS_MODULE,
+	.release	= inet6_release,
+	.bind		= inet6_bind,
+	.connect	= inet_stream_connect,
+	.socketpair	= sock_no_socketpair,
+	.accept		= inet_accept,
+	.getname	= inet6_getname,
+	.poll		= ltp_poll,
+	.ioctl		= inet6_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl	= inet6_compat_ioctl,
+#endif
+	.gettstamp	= sock_gettstamp,
+	.listen		= ltp_listen,
+	.shutdown	= inet_shutdown,
+	.setsockopt	= sock_common_setsockopt,
+	.getsockopt	= sock_common_getsockopt,
+	.sendmsg	= inet_sendmsg,
+	.recvmsg	= inet_recvmsg,
+	.mmap		= sock_no_mmap,
+};
+#endif
+
 /**
  * ltp_socket_init() - make sockets possible
  *
@@ -335,9 +366,20 @@ int ltp_socket_init(void)
 	err = percpu_counter_init(&ltp_sockets, 0, GFP_KERNEL);
 	if (err)
 		return err;
+	/* Before its slab is there: the two share everything else. */
+	ltp_ipv6_prepare(&ltp_prot);
 	err = proto_register(&ltp_prot, 1);
 	if (err)
-		percpu_counter_destroy(&ltp_sockets);
+		goto counter;
+	err = ltp_ipv6_proto_register();
+	if (err)
+		goto prot;
+	return 0;
+
+prot:
+	proto_unregister(&ltp_prot);
+counter:
+	percpu_counter_destroy(&ltp_sockets);
 	return err;
 }
 
@@ -346,6 +388,7 @@ int ltp_socket_init(void)
  */
 void ltp_socket_exit(void)
 {
+	ltp_ipv6_proto_unregister();
 	proto_unregister(&ltp_prot);
 	percpu_counter_destroy(&ltp_sockets);
 }

@@ -7,6 +7,7 @@
 
 extern struct proto ltp_prot;
 extern const struct proto_ops ltp_proto_ops;
+extern const struct proto_ops ltp6_proto_ops;
 
 int ltp_socket_init(void);
 void ltp_socket_exit(void);

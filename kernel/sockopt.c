@@ -5,6 +5,7 @@
 #include "assoc.h"
 #include "flow_rx.h"
 #include "info.h"
+#include "ipv6.h"
 #include "reader.h"
 #include "socket.h"
 
@@ -155,7 +156,7 @@ static int ltp_set_one(struct sock *sk, int name, sockptr_t val,
 /**
  * ltp_setsockopt() - proto.setsockopt
  * @sk: socket
- * @level: only SOL_LTP is known
+ * @level: SOL_LTP, or those of IP
  * @name: LTP_*
  * @val: the value
  * @len: its length
@@ -170,6 +171,8 @@ int ltp_setsockopt(struct sock *sk, int level, int name, sockptr_t val,
 
 	if (level == SOL_IP)
 		return ip_setsockopt(sk, level, name, val, len);
+	if (ltp_v6_level(sk, level))
+		return ipv6_setsockopt(sk, level, name, val, len);
 	if (level != SOL_LTP)
 		return -ENOPROTOOPT;
 	lock_sock(sk);
@@ -232,7 +235,7 @@ static int ltp_get_one(struct sock *sk, int name, void *value)
 /**
  * ltp_getsockopt() - proto.getsockopt
  * @sk: socket
- * @level: only SOL_LTP is known
+ * @level: SOL_LTP, or those of IP
  * @name: LTP_*
  * @val: where the value goes
  * @len: room there; then the length of the value
@@ -255,6 +258,8 @@ int ltp_getsockopt(struct sock *sk, int level, int name, char __user *val,
 
 	if (level == SOL_IP)
 		return ip_getsockopt(sk, level, name, val, len);
+	if (ltp_v6_level(sk, level))
+		return ipv6_getsockopt(sk, level, name, val, len);
 	if (level != SOL_LTP)
 		return -ENOPROTOOPT;
 	if (get_user(room, len))

@@ -127,10 +127,10 @@ static_assert(true)
  * the end of the socket, so it must be the last member everywhere.
  */
 #ifdef LTP_HAVE_PROTO_PINFO_OFFSET
-#define LTP_PINFO_OFFSET(type, member)					\
-	.ipv6_pinfo_offset = offsetof(type, member),
+#define ltp_set_pinfo_offset(prot, type, member)			\
+	((prot)->ipv6_pinfo_offset = offsetof(type, member))
 #else
-#define LTP_PINFO_OFFSET(type, member)
+#define ltp_set_pinfo_offset(prot, type, member) ((void)(prot))
 #endif
 
 /* ---- struct sock ---- */
@@ -203,6 +203,16 @@ static inline void ltp_ip6_dst_store(struct sock *sk, struct dst_entry *dst)
 	ip6_dst_store(sk, dst, false, false);
 #else
 	ip6_dst_store(sk, dst, NULL, 0);
+#endif
+}
+
+/* After 6.1: the list of flow labels moved. Parts a clone from it. */
+static inline void ltp_ip6_no_labels(struct sock *child)
+{
+#ifdef LTP_HAVE_INET_FL_LIST
+	RCU_INIT_POINTER(inet_sk(child)->ipv6_fl_list, NULL);
+#else
+	RCU_INIT_POINTER(inet6_sk(child)->ipv6_fl_list, NULL);
 #endif
 }
 

@@ -39,6 +39,7 @@ probe PROTO_ACCEPT_ARG net/sock.h '\(\*accept\)\(struct sock \*sk, struct proto_
 probe PROTO_IOCTL_KARG net/sock.h '\(\*ioctl\)\(struct sock \*sk, int cmd, int \*'
 probe PROTO_RECVMSG_4 net/sock.h '\(\*recvmsg\)\(struct sock \*sk, struct msghdr \*msg, size_t len, int flags\)'
 probe PROTO_PINFO_OFFSET net/sock.h ' ipv6_pinfo_offset;'
+probe INET_FL_LIST net/inet_sock.h '\*ipv6_fl_list;'
 
 # Types
 probe SOCKADDR_UNSIZED linux/socket.h 'struct sockaddr_unsized \{'

@@ -16,6 +16,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.net import lab  # noqa: E402
+from tests.net.ways import IPV4, Way  # noqa: E402
 
 # Those that need virtual time run where there is some: scripts/lab/run --sim.
 collect_ignore = [] if lab.SIM else ["sim"]
@@ -106,8 +107,14 @@ def time_limit(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
-def net(request: pytest.FixtureRequest) -> Iterator[lab.Net]:
-    world = lab.Net()
+def way() -> Way:
+    """What ways.over() gives in its place."""
+    return IPV4
+
+
+@pytest.fixture
+def net(request: pytest.FixtureRequest, way: Way) -> Iterator[lab.Net]:
+    world = lab.Net(way)
     request.node.stash[NET] = world
     yield world
     world.close()

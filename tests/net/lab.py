@@ -18,6 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from tests.net import genl, ltp
+from tests.net.ways import IPV4, Way, addr6
 
 T = TypeVar("T")
 
@@ -33,7 +34,7 @@ MIB = 1 << 20
 CLONE_NEWNET = 0x40000000
 MNT_DETACH = 2
 SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNETMASK, SIOCSIFMTU = 0x8914, 0x8916, 0x891C, 0x8922
-SIOCGIFHWADDR, SIOCSARP, SIOCETHTOOL = 0x8927, 0x8955, 0x8946
+SIOCGIFHWADDR, SIOCGIFINDEX, SIOCSARP, SIOCETHTOOL = 0x8927, 0x8933, 0x8955, 0x8946
 IFF_UP = 1
 ARPHRD_ETHER, ATF_COM, ATF_PERM = 1, 2, 4
 ETHTOOL_STXCSUM, ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO = 0x17, 0x1F, 0x24, 0x2C
@@ -75,12 +76,13 @@ def until(condition: Callable[[], T], what: str, seconds: float = 10) -> T:
 
 
 class Host:
-    """A network namespace; its only interface, e0, has one address."""
+    """A network namespace; its only interface, e0, has one address (of each family, if need be)."""
 
-    def __init__(self, net: "Net", name: str, addr: str) -> None:
+    def __init__(self, net: "Net", name: str, addr4: str) -> None:
         self.net = net
         self.name = name
-        self.addr = addr
+        self.addr4 = addr4
+        self.addr = net.way.addr(addr4) if addr4 else ""
         self._control: socket.socket | None = None
         self._family: genl.Family | None = None
 
@@ -112,7 +114,7 @@ class Host:
 
     def socket(self, seconds: float = 30) -> ltp.Socket:
         """An LTP socket; its calls give up with EAGAIN after a while, lest a test hang."""
-        sock = self.enter(ltp.Socket)
+        sock = self.enter(lambda: ltp.Socket(family=self.net.way.family))
         sock.set_timeouts(seconds * SLOW)
         self.net.sockets.append(sock)
         return sock
@@ -161,6 +163,24 @@ class Host:
         for request, value in ((SIOCSIFADDR, addr), (SIOCSIFNETMASK, mask)):
             self.ioctl(request, dev, struct.pack("=HH4s", 2, 0, socket.inet_aton(value)))
 
+    def index(self, dev: str = "e0") -> int:
+        return struct.unpack_from("=i", self.ioctl(SIOCGIFINDEX, dev, b""))[0]
+
+    def set_addr6(self, addr: str, dev: str = "e0", prefix: int = 16) -> None:
+        with self.enter(lambda: socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)) as control:
+            where = struct.pack("=Ii", prefix, self.index(dev))
+            request = socket.inet_pton(socket.AF_INET6, addr) + where
+            fcntl.ioctl(control, SIOCSIFADDR, request)
+
+    def sysctl(self, name: str, value: int | str) -> None:
+        """Of /proc/sys/net, which shows the namespace of who looks."""
+
+        def write() -> None:
+            with open(f"/proc/sys/net/{name}", "w", encoding="ascii") as file:
+                file.write(str(value))
+
+        self.enter(write)
+
     def mac(self, dev: str = "e0") -> bytes:
         return self.ioctl(SIOCGIFHWADDR, dev, b"")[2:8]
 
@@ -174,7 +194,11 @@ class Host:
             self.ethtool(command, 0, dev)
 
     def set_neighbour(self, addr: str, mac: bytes, dev: str = "e0") -> None:
-        """A permanent ARP entry: nobody has to answer for the address."""
+        """A permanent neighbour: nobody has to answer for the address."""
+        if ":" in addr:
+            lladdr = mac.hex(":")
+            self.ip("neigh", "replace", addr, "lladdr", lladdr, "nud", "permanent", "dev", dev)
+            return
         self.ioctl(SIOCGIFHWADDR, dev, b"")
         assert self._control is not None
         request = struct.pack(
@@ -214,7 +238,8 @@ class Host:
 class Net:
     """What one test has: hosts, links, sockets and threads, all gone at its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, way: Way = IPV4) -> None:
+        self.way = way
         self.hosts: list[Host] = []
         self.sockets: list[socket.socket] = []
         self._threads = ThreadPoolExecutor(max_workers=64)
@@ -226,23 +251,27 @@ class Net:
     def at_end(self, function: Callable[[], Any]) -> None:
         self._undo.callback(function)
 
-    def _new(self, addrs: Iterable[str]) -> list[Host]:
+    def new(self, addrs: Iterable[str]) -> list[Host]:
+        """Hosts that will be made by the caller: each is a namespace of that name."""
         hosts = [Host(self, f"t{next(numbers)}", addr) for addr in addrs]
         self.hosts += hosts
         return hosts
 
-    @staticmethod
-    def _configure(host: Host, mtu: int) -> None:
+    def _configure(self, host: Host, mtu: int) -> None:
         host.set_mtu(mtu)
         host.offloads_off()
-        if host.addr:
-            host.set_addr(host.addr)
+        if host.addr4:
+            host.set_addr(host.addr4)
         host.up("lo")
+        if self.way.v6:
+            host.sysctl("ipv6/conf/e0/accept_dad", 0)  # addresses are there at once
         host.up("e0")
+        if self.way.v6 and host.addr4:
+            host.set_addr6(addr6(host.addr4))
 
     def alone(self) -> Host:
         """A host with nothing but its loopback interface."""
-        (host,) = self._new(["127.0.0.1"])
+        (host,) = self.new(["127.0.0.1"])
         run("ip", "netns", "add", host.name)
         host.up("lo")
         return host
@@ -256,7 +285,7 @@ class Net:
         |        e0 |  veth  | e0        |
         +-----------+        +-----------+
         """
-        a, b = self._new(addrs)
+        a, b = self.new(addrs)
         batch = [f"netns add {a.name}", f"netns add {b.name}"]
         batch += [f"link add e0 netns {a.name} type veth peer name e0 netns {b.name}"]
         run("ip", "-batch", "-", stdin="\n".join(batch))
@@ -275,8 +304,8 @@ class Net:
                               | 10.1.0.3  |
                               +-----------+
         """
-        hosts = self._new([f"10.1.0.{i + 1}" for i in range(count)])
-        (switch,) = self._new([""])
+        hosts = self.new([f"10.1.0.{i + 1}" for i in range(count)])
+        (switch,) = self.new([""])
         batch = [f"netns add {host.name}" for host in (*hosts, switch)]
         for i, host in enumerate(hosts):
             batch += [
@@ -321,7 +350,7 @@ class Pair:
     def more(self) -> tuple[ltp.Socket, ltp.Socket]:
         """One more association: the accepted socket and the connected one."""
         tx = self.tx_host.socket()
-        tx.connect(self.listener.getsockname())
+        tx.connect((self.rx_host.addr, self.listener.getsockname()[1]))
         rx, peer = self.listener.accept()
         assert peer == tx.getsockname()
         rx.set_timeouts(30 * SLOW)

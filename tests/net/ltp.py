@@ -40,9 +40,9 @@ INFO_FORMAT = struct.Struct("=10I2Q6I2Q7Q13I4x")
 TIMEVAL = struct.Struct("=qq")
 
 
-def seg_size(mtu: int, grain: int = GRAIN) -> int:
+def seg_size(mtu: int, grain: int = GRAIN, headers: int = HEADERS) -> int:
     """Bytes in a segment on a path of that MTU."""
-    return min(max(mtu - HEADERS, SEG_MIN), SEG_MAX) // grain * grain
+    return min(max(mtu - headers, SEG_MIN), SEG_MAX) // grain * grain
 
 
 class RcvInfo(NamedTuple):
@@ -169,14 +169,14 @@ def map_space(length: int, mtu: int = 1500) -> int:
 
 
 class Socket(socket.socket):
-    """A socket(AF_INET, SOCK_SEQPACKET, IPPROTO_LTP)."""
+    """A socket(AF_INET or AF_INET6, SOCK_SEQPACKET, IPPROTO_LTP)."""
 
-    def __init__(self, fileno: int | None = None) -> None:
-        super().__init__(socket.AF_INET, socket.SOCK_SEQPACKET, IPPROTO_LTP, fileno)
+    def __init__(self, fileno: int | None = None, family: int = socket.AF_INET) -> None:
+        super().__init__(family, socket.SOCK_SEQPACKET, IPPROTO_LTP, fileno)
 
     def accept(self) -> tuple["Socket", Any]:
         fd, addr = self._accept()  # type: ignore[attr-defined]
-        return Socket(fd), addr
+        return Socket(fd, self.family), addr
 
     def set_timeouts(self, seconds: float) -> None:
         """Of the kernel: the descriptor stays a blocking one, which settimeout() changes."""

@@ -6,7 +6,8 @@
     |        e0 |  veth  | e0 a packet socket  |
     +-----------+        +---------------------+
 
-The host believes that 10.1.0.2, and 10.2.0.0/16 behind it, are at the other end.
+The host believes that 10.1.0.2, and 10.2.0.0/16 behind it, are at the other end. With another way
+than IPv4 these are other addresses and other packets, which tests need not know.
 """
 import select
 import socket
@@ -14,17 +15,10 @@ import struct
 import time
 
 from tests.net import lab, ltp, wire
+from tests.net.ways import addr6, icmp_packet, ip_header
 from tests.net.wire import Packet
 
-ETH_P_IP = 0x0800
 PACKET_OUTGOING = 4
-
-
-def ip_packet(saddr: bytes, daddr: bytes, payload: bytes, ident: int = 0, frag: int = 0) -> bytes:
-    head = struct.pack(
-        "!BBHHHBBH4s4s", 0x45, 0, 20 + len(payload), ident, frag, 64, 253, 0, saddr, daddr
-    )
-    return head[:10] + struct.pack("!H", wire.checksum(head)) + head[12:] + payload
 
 
 class Wire:
@@ -33,17 +27,24 @@ class Wire:
     def __init__(self, net: lab.Net, mtu: int = 1500) -> None:
         self.host, self.far = net.link(mtu, ("10.1.0.1", ""))
         self.net = net
-        self.addr = socket.inet_aton("10.1.0.2")
-        self.host_addr = socket.inet_aton(self.host.addr)
+        self.way = net.way
+        self.far_addr = self.way.addr("10.1.0.2")  # as the host calls it
+        self.addr = self.way.raw_addr("10.1.0.2")
+        self.host_addr = self.way.raw_addr(self.host.addr4)
+        self.udp_from = self.way.encap  # the UDP port that packets come from
+        self.udp_to: list[tuple[int, int]] = []  # UDP ports of what the host sent
         self.host.ethtool(lab.ETHTOOL_STXCSUM, 0)  # so that checksums are there to be checked
-        self.host.set_neighbour("10.1.0.2", self.far.mac())
-        self.host.ip("route", "add", "10.2.0.0/16", "via", "10.1.0.2")
+        gateway = addr6("10.1.0.2") if self.way.v6 else "10.1.0.2"
+        self.host.set_neighbour(gateway, self.far.mac())
+        if not self.way.v6:  # there it is on the link, as all of fd00::/16
+            self.host.ip("route", "add", "10.2.0.0/16", "via", gateway)
+        kind = self.way.ethertype
         self.sock = self.far.enter(
-            lambda: socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP))
+            lambda: socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(kind))
         )
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 20)
-        self.sock.bind(("e0", ETH_P_IP))
-        self.to = ("e0", ETH_P_IP, 0, 0, self.host.mac())
+        self.sock.bind(("e0", kind))
+        self.to = ("e0", kind, 0, 0, self.host.mac())
         self.assocs: list[Assoc] = []
         net.at_end(self._close)
 
@@ -55,21 +56,27 @@ class Wire:
 
     # ---- out
 
+    def _source(self, saddr: str) -> bytes:
+        return self.way.raw_addr(saddr) if saddr else self.addr
+
+    def send_ip(self, data: bytes) -> None:
+        """Anything, from its IP header on."""
+        self.sock.sendto(data, self.to)
+
     def send_raw(self, payload: bytes, saddr: str = "") -> None:
-        source = socket.inet_aton(saddr) if saddr else self.addr
-        self.sock.sendto(ip_packet(source, self.host_addr, payload), self.to)
+        udp = (self.udp_from, self.way.encap)
+        self.send_ip(self.way.frame(payload, self._source(saddr), self.host_addr, udp))
 
     def send(self, packet: Packet, saddr: str = "") -> int:
         """Returns how long it was, without the IP header."""
-        source = socket.inet_aton(saddr) if saddr else self.addr
-        data = packet.pack(source, self.host_addr)
+        data = self.way.pack(packet, self._source(saddr), self.host_addr)
         self.send_raw(data, saddr)
         return len(data)
 
     def send_to(self, packet: Packet, daddr: str) -> None:
         """To an address that is not the host's, though the frame is for it."""
-        to = socket.inet_aton(daddr)
-        self.sock.sendto(ip_packet(self.addr, to, packet.pack(self.addr, to)), self.to)
+        to = self.way.raw_addr(daddr)
+        self.send_ip(self.way.frame(self.way.pack(packet, self.addr, to), self.addr, to))
 
     # ---- in
 
@@ -80,14 +87,13 @@ class Wire:
                 data, addr = self.sock.recvfrom(70000, socket.MSG_DONTWAIT)
             except BlockingIOError:
                 return None
-            if addr[2] == PACKET_OUTGOING or data[9] != 253:
+            if addr[2] == PACKET_OUTGOING or (got := self.way.unframe(data)) is None:
                 continue
-            length = struct.unpack_from("!H", data, 2)[0]
-            assert wire.checksum(data[:20]) == 0, "IP checksum"
-            saddr, daddr, payload = data[12:16], data[16:20], data[20:length]
+            saddr, daddr, payload = got
             assert saddr == self.host_addr
-            total = wire.checksum(wire.pseudo(saddr, daddr, len(payload)) + payload)
-            assert total == 0, f"checksum of {wire.parse(payload)}"
+            self.way.check(saddr, daddr, payload)
+            if self.way.encap:
+                self.udp_to.append(self.way.udp_ports(data))
             return wire.parse(payload), len(payload)
 
     def pending(self) -> list[tuple[Packet, int]]:
@@ -121,6 +127,26 @@ class Wire:
                 for assoc in self.assocs:
                     if packet.kind == wire.PING and packet.tag == assoc.my_tag:
                         assoc.send(wire.PONG, token=packet.token, **assoc.window())
+
+    # ---- errors
+
+    def quote(self, source: int, dest: int, tag: int, length: int = 100) -> bytes:
+        """The first bytes of a packet of the host's, as an ICMP error quotes them."""
+        head = struct.pack("!HHI", source, dest, tag)
+        proto = 253
+        if self.way.encap:
+            head = struct.pack("!HHHH", self.way.encap, self.udp_from, length, 0) + head
+            proto = 17
+        return ip_header(self.host_addr, self.addr, length, proto) + head
+
+    def send_icmp(self, kind: int, code: int, quoted: bytes, info: int = 0) -> None:
+        self.send_ip(icmp_packet(self.addr, self.host_addr, kind, code, quoted, info))
+
+    def send_too_big(self, quoted: bytes, mtu: int) -> None:
+        self.send_icmp(*((2, 0) if self.way.v6 else (3, 4)), quoted, mtu)
+
+    def send_unreachable(self, code: int, quoted: bytes) -> None:
+        self.send_icmp(1 if self.way.v6 else 3, code, quoted)
 
     # ---- handshakes
 

@@ -18,10 +18,12 @@ import pytest
 from tests.net import lab, ltp, wire
 from tests.net.data import blob, buffer, check_message
 from tests.net.lab import MIB
-from tests.net.peer import ETH_P_IP, ip_packet
+from tests.net.ways import ALL, over
 from tests.net.wire import Packet
 
 ETH_P_ALL = 3  # what leaves as well
+
+pytestmark = over(ALL)
 
 
 class Forger:
@@ -31,13 +33,14 @@ class Forger:
         self.sock = host.enter(
             lambda: socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0)
         )
-        self.sock.bind(("e0", ETH_P_IP))
+        self.way = host.net.way
+        self.sock.bind(("e0", self.way.ethertype))
         host.net.at_end(self.sock.close)
 
     def send(self, packet: Packet, source: lab.Host, target: lab.Host) -> None:
-        saddr, daddr = socket.inet_aton(source.addr), socket.inet_aton(target.addr)
-        frame = ip_packet(saddr, daddr, packet.pack(saddr, daddr))
-        self.sock.sendto(frame, ("e0", ETH_P_IP, 0, 0, target.mac()))
+        saddr, daddr = (self.way.raw_addr(host.addr4) for host in (source, target))
+        frame = self.way.frame(self.way.pack(packet, saddr, daddr), saddr, daddr)
+        self.sock.sendto(frame, ("e0", self.way.ethertype, 0, 0, target.mac()))
 
 
 class Ears:
@@ -47,14 +50,17 @@ class Ears:
         self.sock = host.enter(
             lambda: socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL))
         )
+        self.way = host.net.way
         self.sock.bind(("e0", ETH_P_ALL))
         host.net.at_end(self.sock.close)
 
     def first(self, kind: int) -> Packet:
         while True:
             data, addr = self.sock.recvfrom(70000)
-            if addr[1] == ETH_P_IP and data[9] == 253 and data[28] == kind:
-                return wire.parse(data[20:])
+            if addr[1] != self.way.ethertype or (got := self.way.unframe(data)) is None:
+                continue
+            if got[2][8] == kind:
+                return wire.parse(got[2])
 
 
 def packets(rng: random.Random, source: int, dest: int) -> list[Packet]:

@@ -9,7 +9,11 @@ import pytest
 
 from tests.net import calls, lab, ltp, wire
 from tests.net.peer import Wire
+from tests.net.ways import ALL, over
 from tests.net.wire import Packet
+
+
+pytestmark = over(ALL)
 
 
 @pytest.fixture(name="far")
@@ -40,8 +44,8 @@ def test_passive(far: Wire) -> None:
     assert [packet.kind for packet, _ in answers] == [wire.COOKIE_ACK]
     assert answers[0][0].tag == init.body_tag
     sock, addr = listener.accept()
-    assert addr == ("10.1.0.2", 7000)
-    assert sock.getsockname() == ("10.1.0.1", 5000)
+    assert addr == far.way.name_of("10.1.0.2", 7000)
+    assert sock.getsockname() == far.way.name_of("10.1.0.1", 5000)
     assert sock.info().state == ltp.ESTABLISHED
     far.net.sockets.append(sock)
 
@@ -50,20 +54,21 @@ def test_active(far: Wire) -> None:
     """The same from the side of connect()."""
     sock = far.host.socket()
     sock.setblocking(False)
-    assert sock.connect_ex(("10.1.0.2", 5000)) == errno.EINPROGRESS
-    assert sock.connect_ex(("10.1.0.2", 5000)) == errno.EALREADY
+    assert sock.connect_ex((far.far_addr, 5000)) == errno.EINPROGRESS
+    assert sock.connect_ex((far.far_addr, 5000)) == errno.EALREADY
     assert sock.info().state == ltp.INIT_SENT
     assert select.select([], [sock], [], 0)[1] == []
     assoc = far.accept()
     assert select.select([], [sock], [], 0)[1] == [sock]
     assert sock.error() == 0
     assert sock.info().state == ltp.ESTABLISHED
-    assert sock.connect_ex(("10.1.0.2", 5000)) in (0, errno.EISCONN)
+    assert sock.connect_ex((far.far_addr, 5000)) in (0, errno.EISCONN)
     assoc.alive()
     sock.send(b"hello")
     data = assoc.receive(wire.DATA)
     assert data.tail == b"hello"
-    assert (data.flow, data.len, data.seg, data.seg_size) == (assoc.host_flow, 5, 0, 1424)
+    assert (data.flow, data.len, data.seg) == (assoc.host_flow, 5, 0)
+    assert data.seg_size == far.way.seg_size(1500)
     assert data.flags == wire.LAST
 
 
@@ -73,17 +78,18 @@ def test_the_peers_parameters_are_obeyed(far: Wire) -> None:
     assoc = far.connect(mtu=1000, rwnd=3000, max_flows=2)
     sock, _ = listener.accept()
     far.net.sockets.append(sock)
-    assert sock.info().seg_size == ltp.seg_size(1000) == 928
+    size = far.way.seg_size(1000)
+    assert sock.info().seg_size == size
     assert sock.info().peer_window == 3000
     sock.setblocking(False)
     assert sock.send(bytes(10000)) == 10000
     first = [assoc.receive(wire.DATA) for _ in range(3)]
     assert [packet.seg for packet in first] == [0, 1, 2]
-    assert sock.info().in_flight == 3 * 928
+    assert sock.info().in_flight == 3 * size
     assert sock.send(bytes(10)) == 10
     with pytest.raises(BlockingIOError):  # a third flow would be beyond the limit
         sock.send(bytes(10))
-    far.send(assoc.ack(first[2], 3, **assoc.window(928, 3)))
+    far.send(assoc.ack(first[2], 3, **assoc.window(size, 3)))
     lab.until(lambda: assoc.receive(wire.DATA).seg == 3, "the next segment comes")
     assert sock.send(bytes(10)) == 10
     with pytest.raises(BlockingIOError):
@@ -109,7 +115,7 @@ def test_cookie_ack_is_whatever_comes_first(far: Wire) -> None:
     """A connecting host takes the first packet of the new association for its COOKIE_ACK."""
     sock = far.host.socket()
     sock.setblocking(False)
-    sock.connect_ex(("10.1.0.2", 5000))
+    sock.connect_ex((far.far_addr, 5000))
     init = far.receive(wire.INIT)
     mine = far.params()
     ports = {"source": init.dest, "dest": init.source, "tag": init.body_tag}
@@ -306,7 +312,7 @@ def test_refused(far: Wire) -> None:
     """A RESET ends a connect() only if it knows its tag and has none of its own."""
     sock = far.host.socket()
     sock.setblocking(False)
-    sock.connect_ex(("10.1.0.2", 5000))
+    sock.connect_ex((far.far_addr, 5000))
     init = far.receive(wire.INIT)
     reset = Packet(
         wire.RESET, {"source": init.dest, "dest": init.source, "tag": init.body_tag}
@@ -354,32 +360,33 @@ def test_many_cookies_cost_nothing(far: Wire) -> None:
     assert far.host.counters()["OutPackets"] == count
 
 
-def slab_of_sockets() -> str:
-    """The line of /proc/net/protocols: sockets and memory in use."""
+def slab_of_sockets() -> list[str]:
+    """Of /proc/net/protocols: sockets and memory in use, of both families."""
     with open("/proc/net/protocols", encoding="ascii") as file:
-        return next(" ".join(line.split()[:4]) for line in file if line.startswith("LTP"))
+        return [" ".join(line.split()[:4]) for line in file if line.startswith("LTP")]
 
 
 def test_icmp_says_that_the_path_is_narrow(far: Wire) -> None:
-    """Fragmentation needed: the next flow's segments are smaller, if it quotes the right tag."""
+    """Too big: the next flow's segments are smaller, if it quotes the right tag."""
     sock, assoc = far.accepted()
-    assert sock.info().seg_size == 1424
-    send_icmp(far, 3, 4, ltp_quote(far, 5000, assoc.port, assoc.my_tag ^ 1), 1000)
-    assert sock.info().seg_size == 1424
-    send_icmp(far, 3, 4, ltp_quote(far, 5000, assoc.port, assoc.my_tag), 1000)
-    assert sock.info().seg_size == ltp.seg_size(1000)
+    size = far.way.seg_size(1500)
+    assert sock.info().seg_size == size
+    far.send_too_big(far.quote(5000, assoc.port, assoc.my_tag ^ 1), 1300)
+    assert sock.info().seg_size == size
+    far.send_too_big(far.quote(5000, assoc.port, assoc.my_tag), 1300)
+    assert sock.info().seg_size == far.way.seg_size(1300)
     sock.send(bytes(2000))
-    assert assoc.receive(wire.DATA).seg_size == ltp.seg_size(1000)
-    # Smaller than IPv4 allows: nobody has to believe that.
-    send_icmp(far, 3, 4, ltp_quote(far, 5000, assoc.port, assoc.my_tag), 68)
-    assert sock.info().seg_size >= 512 - 16
+    assert assoc.receive(wire.DATA).seg_size == far.way.seg_size(1300)
+    # Smaller than IPv4 or IPv6 allows: nobody has to believe that.
+    far.send_too_big(far.quote(5000, assoc.port, assoc.my_tag), 68)
+    assert sock.info().seg_size >= (far.way.seg_size(1280) if far.way.v6 else 512 - 16)
 
 
 def test_send_while_connecting(far: Wire) -> None:
     """It waits for the end of the handshake, or says EAGAIN."""
     sock = far.host.socket()
     sock.setblocking(False)
-    sock.connect_ex(("10.1.0.2", 5000))
+    sock.connect_ex((far.far_addr, 5000))
     assert calls.error_of(sock.send, b"hello") == errno.EAGAIN
     assert calls.error_of(sock.recv, 10) in (errno.EAGAIN, errno.ENOTCONN)
     sock.setblocking(True)
@@ -451,34 +458,17 @@ def test_icmp_errors(far: Wire) -> None:
     assoc = far.connect()
     sock, _ = listener.accept()
     far.net.sockets.append(sock)
-    quoted = ltp_quote(far, assoc.host_port, assoc.port, assoc.my_tag)
-    for code in (0, 1, 2, 3, 9, 10, 13):
-        send_icmp(far, 3, code, quoted)
+    quoted = far.quote(assoc.host_port, assoc.port, assoc.my_tag)
+    for code in range(8) if far.way.v6 else (0, 1, 2, 3, 9, 10, 13):
+        far.send_unreachable(code, quoted)
     assoc.alive()
     assert sock.info().state == ltp.ESTABLISHED
     new = far.host.socket()
     new.setblocking(False)
-    new.connect_ex(("10.1.0.2", 5000))
+    new.connect_ex((far.far_addr, 5000))
     init = far.receive(wire.INIT)
-    send_icmp(far, 3, 1, ltp_quote(far, init.source, init.dest, 12345))
+    code = 3 if far.way.v6 else 1  # address, or host
+    far.send_unreachable(code, far.quote(init.source, init.dest, 12345))
     assert new.info().state == ltp.INIT_SENT
-    send_icmp(far, 3, 1, ltp_quote(far, init.source, init.dest, 0))
+    far.send_unreachable(code, far.quote(init.source, init.dest, 0))
     assert new.error() == errno.EHOSTUNREACH
-
-
-def ltp_quote(far: Wire, source: int, dest: int, tag: int) -> bytes:
-    """The first bytes of a packet of the host's, as an ICMP error quotes them."""
-    head = struct.pack(
-        "!BBHHHBBH4s4s", 0x45, 0, 100, 0, 0, 64, 253, 0, far.host_addr, far.addr
-    )
-    return head + struct.pack("!HHI", source, dest, tag)
-
-
-def send_icmp(far: Wire, kind: int, code: int, quoted: bytes, info: int = 0) -> None:
-    body = struct.pack("!BBHI", kind, code, 0, info) + quoted
-    body = body[:2] + struct.pack("!H", wire.checksum(body)) + body[4:]
-    head = struct.pack(
-        "!BBHHHBBH4s4s", 0x45, 0, 20 + len(body), 0, 0, 64, 1, 0, far.addr, far.host_addr
-    )
-    head = head[:10] + struct.pack("!H", wire.checksum(head)) + head[12:]
-    far.sock.sendto(head + body, far.to)

@@ -84,8 +84,11 @@ def checksum(data: bytes) -> int:
     return ~total & 0xFFFF
 
 
-def pseudo(saddr: bytes, daddr: bytes, length: int) -> bytes:
-    return saddr + daddr + struct.pack("!BBH", 0, 253, length)
+def pseudo(saddr: bytes, daddr: bytes, length: int, proto: int = 253) -> bytes:
+    """The pseudo-header, of whichever family the addresses are."""
+    if len(saddr) == 16:
+        return saddr + daddr + struct.pack("!II", length, proto)
+    return saddr + daddr + struct.pack("!BBH", 0, proto, length)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -51,8 +51,8 @@ std::string explain(Operation op, int error, const std::string &who) {
         return "the LTP module is not loaded: run 'modprobe ltp' (or 'insmod ltp.ko') as root";
     switch (error) {
         case EAFNOSUPPORT:
-            return "the LTP module cannot use the address family of " + peer +
-                   ": use an IPv4 address";
+            return "this machine cannot use the address family of " + peer +
+                   " with LTP: is IPv6 switched on?";
         case ECONNREFUSED:
             return "nobody listens on " + peer +
                    ": start the server first, or check address and port";
