@@ -107,20 +107,9 @@ static void assoc_avoid(struct assoc *a, u32 cwnd)
 	assoc_send(a, U32_MAX);
 }
 
-static void reno_table(struct kunit *test)
+static void reno_begin(struct kunit *test)
 {
-	char names[LTP_CC_NAMES_MAX];
 	struct assoc a;
-
-	KUNIT_EXPECT_PTR_EQ(test, ltp_cc_find("reno"), &ltp_cc_reno);
-	KUNIT_EXPECT_NULL(test, ltp_cc_find("renoo"));
-	KUNIT_EXPECT_NULL(test, ltp_cc_find("ren"));
-	ltp_cc_names(names, sizeof(names));
-	KUNIT_EXPECT_STREQ(test, names, "bdp reno");
-	memset(names, 'x', sizeof(names));
-	ltp_cc_names(names, 6);
-	KUNIT_EXPECT_STREQ(test, names, "bdp r");
-	KUNIT_EXPECT_EQ(test, names[6], 'x');
 
 	assoc_init(&a, 0);
 	KUNIT_EXPECT_EQ(test, a.cc.cwnd, START);
@@ -488,39 +477,6 @@ static void reno_smoothed_rtt(struct kunit *test)
 	KUNIT_EXPECT_LT(test, a.cc.pacing_rate, 20 * MSS);
 }
 
-/* To another algorithm in the middle: the same window and rate, then its own. */
-static void reno_switch(struct kunit *test)
-{
-	struct assoc a;
-
-	assoc_init(&a, 0);
-	a.cc.seed = 77;
-	assoc_avoid(&a, 40 * MSS);
-	ltp_cc_switch(&a.cc, &ltp_cc_bdp, a.now, a.rtt_ns);
-	KUNIT_EXPECT_PTR_EQ(test, a.cc.ops, &ltp_cc_bdp);
-	KUNIT_EXPECT_EQ(test, a.cc.cwnd, 40 * MSS);
-	KUNIT_EXPECT_EQ(test, a.cc.pacing_rate, 40 * MSS * 125);
-	KUNIT_EXPECT_EQ(test, a.cc.mss, MSS);
-	KUNIT_EXPECT_EQ(test, a.cc.seed, 77);
-	/* And back: not into slow start. */
-	a.cc.pacing_rate = 123456;
-	ltp_cc_switch(&a.cc, &ltp_cc_reno, a.now, a.rtt_ns);
-	KUNIT_EXPECT_EQ(test, a.cc.cwnd, 40 * MSS);
-	KUNIT_EXPECT_EQ(test, a.cc.pacing_rate, 123456);
-	assoc_send(&a, U32_MAX);
-	assoc_ack(&a, 0, 1);
-	KUNIT_EXPECT_EQ(test, a.cc.cwnd, 40 * MSS);
-	KUNIT_EXPECT_EQ(test, a.cc.pacing_rate, 40 * MSS * 125);
-	/* To the same: nothing is forgotten. */
-	ltp_cc_switch(&a.cc, &ltp_cc_reno, a.now, 500 * MS);
-	KUNIT_EXPECT_EQ(test, a.cc.pacing_rate, 40 * MSS * 125);
-	/* A window that was too small for this one. */
-	a.cc.cwnd = 1;
-	ltp_cc_switch(&a.cc, &ltp_cc_bdp, a.now, a.rtt_ns);
-	ltp_cc_switch(&a.cc, &ltp_cc_reno, a.now, a.rtt_ns);
-	KUNIT_EXPECT_EQ(test, a.cc.cwnd, MIN_CWND);
-}
-
 static struct link *path(struct kunit *test, u64 rate, u64 rtt_ns, u32 buffer,
 			 u32 loss_ppm, u32 senders)
 {
@@ -646,7 +602,7 @@ static void reno_nonsense(struct kunit *test)
 }
 
 static struct kunit_case reno_cases[] = {
-	KUNIT_CASE(reno_table),
+	KUNIT_CASE(reno_begin),
 	KUNIT_CASE(reno_slow_start),
 	KUNIT_CASE(reno_avoidance),
 	KUNIT_CASE(reno_threshold),
@@ -657,7 +613,6 @@ static struct kunit_case reno_cases[] = {
 	KUNIT_CASE(reno_undo),
 	KUNIT_CASE(reno_idle),
 	KUNIT_CASE(reno_smoothed_rtt),
-	KUNIT_CASE(reno_switch),
 	KUNIT_CASE(reno_path),
 	KUNIT_CASE(reno_outage),
 	KUNIT_CASE(reno_nonsense),
