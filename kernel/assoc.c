@@ -2,6 +2,7 @@
 /* Association life: setup, lookup, liveness, orderly and abortive end. */
 #include <linux/rhashtable.h>
 
+#include "adapt.h"
 #include "assoc.h"
 #include "flow_rx.h"
 #include "flow_tx.h"
@@ -46,6 +47,7 @@ void ltp_assoc_clear(struct sock *sk)
 
 	memset(&lp->key, 0, sizeof(lp->key));
 	lp->group = NULL;
+	memset(&lp->member, 0, sizeof(lp->member));
 	lp->phase = LTP_CLOSED;
 	lp->hashed = 0;
 	lp->events = 0;
@@ -66,6 +68,7 @@ void ltp_assoc_clear(struct sock *sk)
 	lp->retry_ns = 0;
 	lp->ack_ns = 0;
 	lp->has_rcvtag = 0;
+	ltp_policy_own_changed(sk);
 	ltp_tx_setup(sk);
 	ltp_rx_setup(sk);
 }
@@ -109,6 +112,7 @@ int ltp_assoc_hash(struct sock *sk)
 		return err == -EEXIST ? -EADDRNOTAVAIL : -ENOMEM;
 	}
 	lp->hashed = 1;
+	ltp_policy_own_changed(sk);
 	return 0;
 }
 
@@ -435,6 +439,8 @@ void ltp_assoc_fin_received(struct sock *sk, u32 flow_end)
 		return;
 	lp->rx.fin = true;
 	lp->rx.flow_end = flow_end;
+	/* No more of its flows: the group need not wait for them. */
+	ltp_group_tell(lp->group, &lp->member, 0);
 	lp->phase = LTP_CLOSING;
 	if (!sock_flag(sk, SOCK_DEAD)) {
 		sk->sk_state_change(sk);
@@ -489,6 +495,7 @@ void ltp_assoc_end(struct sock *sk, int err)
 	ltp_tx_clock(sk, ltp_now());
 	ltp_rx_cut(sk);
 	ltp_handshake_ended(sk);
+	ltp_group_tell(lp->group, &lp->member, 0);
 	ltp_assoc_unhash(sk);
 	if (sock_flag(sk, SOCK_DEAD)) {
 		ltp_rx_purge(sk);

@@ -5,6 +5,7 @@
  */
 #include <linux/slab.h>
 
+#include "adapt.h"
 #include "assoc.h"
 #include "flow_rx.h"
 #include "group.h"
@@ -99,8 +100,10 @@ static void ltp_flow_rx_forget(struct sock *sk, struct ltp_flow_rx *flow)
 		ltp_sk(sk)->rx.ack_flow = NULL;
 	ltp_flow_rx_timer_at(flow, U64_MAX);
 	ltp_flow_rx_drop_queue(flow);
-	if (flow->reason == LTP_OPEN)
+	if (flow->reason == LTP_OPEN) {
 		ltp_group_flow_ends(ltp_sk(sk)->group);
+		ltp_sk(sk)->rx.tolerant -= flow->tolerant;
+	}
 	ltp_sk(sk)->rx.mem -= flow->mem;
 	bitmap_free(flow->close_acked);
 	ltp_ackmap_free(&flow->map);
@@ -141,6 +144,7 @@ void ltp_rx_cut(struct sock *sk)
 			continue;
 		ltp_flow_rx_drop_queue(flow);
 		flow->reason = LTP_LOST;
+		rx->tolerant -= flow->tolerant;
 		ltp_group_flow_ends(ltp_sk(sk)->group);
 		ltp_mib_inc(sock_net(sk), LTP_MIB_CLOSED_LOST);
 	}
@@ -281,31 +285,6 @@ static bool ltp_rx_room(const struct sock *sk, u32 id, u32 bytes)
 	       READ_ONCE(sk->sk_backlog.len) >= bytes;
 }
 
-/* ---- thresholds ---- */
-
-/**
- * ltp_rx_thresholds() - what decides when a tolerant flow may end
- * @sk: socket
- * @th: the socket's own values, else those of the namespace
- *
- * Context: socket locked.
- */
-void ltp_rx_thresholds(const struct sock *sk, struct ltp_ec_thresholds *th)
-{
-	const struct ltp_thresholds *own = &ltp_sk(sk)->thresholds;
-	const struct ltp_conf *conf = &ltp_sock_net(sk)->conf;
-
-	th->fraction_ppm = READ_ONCE(conf->fraction_ppm);
-	th->lt_ns = READ_ONCE(conf->lt_ns);
-	th->deadline_ns = READ_ONCE(conf->deadline_ns);
-	if (own->set & LTP_SET_FRACTION)
-		th->fraction_ppm = own->fraction_ppm;
-	if (own->set & LTP_SET_LT)
-		th->lt_ns = own->lt_us * NSEC_PER_USEC;
-	if (own->set & LTP_SET_DEADLINE)
-		th->deadline_ns = own->deadline_us * NSEC_PER_USEC;
-}
-
 /* ---- the end of a flow ---- */
 
 static const u16 ltp_rx_end_mib[__LTP_CLOSE_REASONS] = {
@@ -403,6 +382,7 @@ static void ltp_rx_end(struct sock *sk, struct ltp_flow_rx *flow,
 	flow->elapsed_ns = now - flow->ec.start_ns;
 	ltp_flow_rx_timer_at(flow, U64_MAX);
 	ltp_group_flow_ends(ltp_sk(sk)->group);
+	ltp_adapt_end(sk, flow, now);
 	ltp_mib_inc(sock_net(sk), ltp_rx_end_mib[reason]);
 	if (reason == LTP_COMPLETE) {
 		ltp_output_ack(sk, flow, now);
@@ -424,11 +404,12 @@ static void ltp_rx_judge(struct sock *sk, struct ltp_flow_rx *flow, u64 now)
 		.crit = flow->ncrit,
 		.crit_got = flow->crit_got,
 	};
-	struct ltp_ec_thresholds th;
+	struct ltp_ec_thresholds th = {};
 	enum ltp_close_reason reason;
 	u64 next;
 
-	ltp_rx_thresholds(sk, &th);
+	if (flow->tolerant)
+		ltp_adapt_thresholds(sk, flow, &th);
 	reason = ltp_ec_verdict(&flow->ec, &th, &counts, flow->tolerant, now);
 	if (reason != LTP_OPEN) {
 		ltp_rx_end(sk, flow, reason, now);
@@ -441,6 +422,30 @@ static void ltp_rx_judge(struct sock *sk, struct ltp_flow_rx *flow, u64 now)
 		ltp_flow_rx_timer_at(flow, next);
 }
 
+/**
+ * ltp_rx_rejudge() - judge the open flows anew if ltp_rx.rejudge says so
+ * @sk: socket
+ *
+ * The end of one may change the thresholds of the others.
+ *
+ * Context: socket locked.
+ */
+void ltp_rx_rejudge(struct sock *sk)
+{
+	struct ltp_rx *rx = &ltp_sk(sk)->rx;
+	struct ltp_flow_rx *flow;
+	u64 now = ltp_now();
+
+	while (rx->rejudge) {
+		rx->rejudge = false;
+		if (!rx->tolerant)
+			return;
+		list_for_each_entry(flow, &rx->flows, node)
+			if (flow->tolerant && flow->reason == LTP_OPEN)
+				ltp_rx_judge(sk, flow, now);
+	}
+}
+
 static void ltp_flow_rx_close_due(struct ltp_timer *t)
 {
 	struct ltp_flow_rx *flow = container_of(t, struct ltp_flow_rx, close);
@@ -451,6 +456,7 @@ static void ltp_flow_rx_close_due(struct ltp_timer *t)
 	flow->close_at_ns = 0;
 	if (flow->reason == LTP_OPEN) {
 		ltp_rx_judge(t->sk, flow, now);
+		ltp_rx_rejudge(t->sk);
 	} else if (ltp_rx_owes_close(flow)) {
 		flow->tries++;
 		if (flow->close_acked)
@@ -468,12 +474,8 @@ static void ltp_flow_rx_close_due(struct ltp_timer *t)
  */
 void ltp_rx_thresholds_changed(struct sock *sk)
 {
-	struct ltp_flow_rx *flow;
-	u64 now = ltp_now();
-
-	list_for_each_entry(flow, &ltp_sk(sk)->rx.flows, node)
-		if (flow->reason == LTP_OPEN)
-			ltp_rx_judge(sk, flow, now);
+	ltp_sk(sk)->rx.rejudge = true;
+	ltp_rx_rejudge(sk);
 }
 
 /* ---- from the network ---- */
@@ -541,6 +543,8 @@ static int ltp_rx_begin(struct sock *sk, const struct ltp_packet *p, u64 now,
 	rx->mem += mem;
 	ltp_rx_insert(rx, flow);
 	ltp_group_flow_begins(ltp_sk(sk)->group);
+	if (flow->tolerant)
+		ltp_adapt_begin(sk, flow);
 	ltp_mib_inc(sock_net(sk), LTP_MIB_FLOWS_RECEIVED);
 	*new = flow;
 	return 0;
@@ -727,6 +731,7 @@ int ltp_rx_data(struct sock *sk, struct sk_buff *skb,
 	ltp_mib_inc(sock_net(sk), LTP_MIB_IN_DATA);
 	ltp_rx_ack(sk, flow, p, false, now);
 	ltp_rx_judge(sk, flow, now);
+	ltp_rx_rejudge(sk);
 	if (flow->reason == LTP_OPEN && ltp_rx_worth_placing(sk, flow))
 		ltp_rx_wake(sk, flow);
 	return 0;
@@ -752,6 +757,7 @@ int ltp_rx_giveup(struct sock *sk, const struct ltp_packet *p, u64 now)
 	if (flow->reason != LTP_OPEN)
 		return ltp_rx_after_end(sk, flow, p);
 	ltp_rx_end(sk, flow, LTP_GAVE_UP, now);
+	ltp_rx_rejudge(sk);
 	return 0;
 }
 

@@ -25,8 +25,8 @@ int ltp_rx_close_acked(struct sock *sk, u32 id, u32 part, u64 now);
 bool ltp_rx_all_ended(struct sock *sk, u32 flow_end);
 void ltp_rx_ack_due(struct sock *sk, u64 now);
 void ltp_rx_timers_missed(struct sock *sk);
-void ltp_rx_thresholds(const struct sock *sk, struct ltp_ec_thresholds *th);
 void ltp_rx_thresholds_changed(struct sock *sk);
+void ltp_rx_rejudge(struct sock *sk);
 
 u32 ltp_rx_window(const struct sock *sk, bool later);
 u32 ltp_rx_advertise(struct sock *sk);

@@ -14,10 +14,14 @@ struct ltp_group *ltp_group_new(gfp_t gfp)
 {
 	struct ltp_group *group = kzalloc(sizeof(*group), gfp);
 
-	if (group)
-		refcount_set(&group->ref, 1);
+	if (!group)
+		return NULL;
+	refcount_set(&group->ref, 1);
+	group->lts = RB_ROOT_CACHED;
+	spin_lock_init(&group->lock);
 	return group;
 }
+EXPORT_SYMBOL_IF_KUNIT(ltp_group_new);
 
 /**
  * ltp_group_get() - become a member
@@ -43,3 +47,42 @@ void ltp_group_put(struct ltp_group *group)
 	if (group && refcount_dec_and_test(&group->ref))
 		kfree(group);
 }
+EXPORT_SYMBOL_IF_KUNIT(ltp_group_put);
+
+static bool ltp_member_before(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct ltp_member, node)->lt_ns >
+	       rb_entry(b, struct ltp_member, node)->lt_ns;
+}
+
+/**
+ * ltp_group_tell() - the LT threshold of a member has changed
+ * @group: its group or NULL
+ * @m: the member
+ * @lt_ns: LT threshold, 0: it has none, or leaves
+ *
+ * Context: any; whoever may call it for this member holds its socket lock.
+ */
+void ltp_group_tell(struct ltp_group *group, struct ltp_member *m, u64 lt_ns)
+{
+	struct rb_node *first;
+
+	if (m->lt_ns == lt_ns)
+		return;
+	if (!group) {
+		m->lt_ns = lt_ns;
+		return;
+	}
+	spin_lock_bh(&group->lock);
+	if (m->lt_ns)
+		rb_erase_cached(&m->node, &group->lts);
+	m->lt_ns = lt_ns;
+	if (lt_ns)
+		rb_add_cached(&m->node, &group->lts, ltp_member_before);
+	first = rb_first_cached(&group->lts);
+	atomic64_set(&group->lt_max_ns,
+		     first ? rb_entry(first, struct ltp_member, node)->lt_ns :
+			     0);
+	spin_unlock_bh(&group->lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_group_tell);

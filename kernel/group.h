@@ -8,6 +8,12 @@
 struct ltp_group *ltp_group_new(gfp_t gfp);
 struct ltp_group *ltp_group_get(struct ltp_group *group);
 void ltp_group_put(struct ltp_group *group);
+void ltp_group_tell(struct ltp_group *group, struct ltp_member *m, u64 lt_ns);
+
+static inline u64 ltp_group_lt(const struct ltp_group *group)
+{
+	return group ? atomic64_read(&group->lt_max_ns) : 0;
+}
 
 static inline void ltp_group_flow_begins(struct ltp_group *group)
 {

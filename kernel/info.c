@@ -3,6 +3,7 @@
 #include <linux/math64.h>
 #include <net/tcp_states.h>
 
+#include "adapt.h"
 #include "assoc.h"
 #include "flow_rx.h"
 #include "flow_tx.h"
@@ -98,6 +99,7 @@ void ltp_info_fill(struct sock *sk, struct ltp_info *info)
 	/* The rest has a meaning only once the handshake is done. */
 	if (!ltp_assoc_is_open(lp))
 		return;
+	ltp_adapt_info(sk, info);
 	info->seg_size = ltp_tx_segsize(sk);
 	info->pmtu = min(lp->af->mtu(sk), lp->peer_mtu);
 	info->window = ltp_rx_window(sk, false);

@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <net/xfrm.h>
 
+#include "adapt.h"
 #include "assoc.h"
 #include "flow_rx.h"
 #include "flow_tx.h"
@@ -86,6 +87,8 @@ static int ltp_input_open(struct sock *sk, struct sk_buff *skb,
 		ltp_output_window(sk, p->ping.token);
 		return 0;
 	case LTP_PONG:
+		ltp_adapt_pong(sk, p->ping.token, now);
+		ltp_rx_rejudge(sk);
 		ltp_tx_window(sk, p->pn, &p->ping.window);
 		/* A window that stays shut is asked about less and less. */
 		if (!ltp_tx_blocked(ltp_sk(sk)))

@@ -26,6 +26,12 @@
  * ltp_net.ports_lock guards the table of bound ports, ltp_net.replay_lock what
  * is remembered of associations that have ended: leaf locks.
  *
+ * Members of a group tell it their LT thresholds, and read the largest, each
+ * under its own socket lock: ltp_group.lock is a leaf, and nobody looks at
+ * another member. A deadline that the group has moved is seen by the flows that
+ * run when their next packet comes or their timer fires. What an association
+ * has read of the namespace's settings and rules holds until policy_gen moves.
+ *
  * A flow has its own reference count only because a timer may be running, and
  * spinning on the socket lock, when the flow ends: an armed timer holds a
  * reference, so does the list the flow is on.
@@ -55,6 +61,7 @@
 #include "mib.h"
 #include "pacing.h"
 #include "replay.h"
+#include "threshold.h"
 #include "wire.h"
 
 #define LTP_PORT_BUCKETS	256
@@ -77,8 +84,11 @@
 /**
  * struct ltp_conf - settings of a network namespace, changed through netlink
  * @fraction_ppm: default fraction of Early Close
- * @lt_ns: default LT threshold, 0: none
- * @deadline_ns: default deadline, 0: none
+ * @lt_ns: default LT threshold, 0: none, or LTP_NS_ADAPTIVE
+ * @deadline_ns: default deadline, likewise
+ * @slack_ns: slack of an adaptive deadline, or LTP_NS_ADAPTIVE: the profile's
+ * @epoch: flows in an epoch, 0: not counted
+ * @profile: enum ltp_profile
  * @rcvbuf: SO_RCVBUF of a new socket, bytes
  * @sndbuf: SO_SNDBUF of a new socket, bytes
  * @dead_ms: time without an answer after which an association is dead
@@ -89,7 +99,10 @@
 struct ltp_conf {
 	u64 lt_ns;
 	u64 deadline_ns;
+	u64 slack_ns;
 	u32 fraction_ppm;
+	u32 epoch;
+	u8 profile;
 	u32 rcvbuf;
 	u32 sndbuf;
 	u32 dead_ms;
@@ -99,6 +112,7 @@ struct ltp_conf {
 /**
  * struct ltp_net - state of a network namespace
  * @conf: settings
+ * @policy_gen: moves when what ltp_policy() reads has changed, never 0
  * @mib: counters
  * @assocs: associations by struct ltp_key
  * @ports: bound sockets, hashed by port
@@ -111,6 +125,7 @@ struct ltp_conf {
  */
 struct ltp_net {
 	struct ltp_conf conf;
+	u32 policy_gen;
 	struct ltp_mib_cpu __percpu *mib;
 	struct rhashtable assocs;
 	struct hlist_head ports[LTP_PORT_BUCKETS];
@@ -214,10 +229,28 @@ struct ltp_timer {
  * struct ltp_group - flows whose deadlines are computed together
  * @ref: one a socket: the listener and each association
  * @flows: open incoming flows of all members
+ * @epoch: moves when the program marks the end of an epoch on the listener
+ * @lt_max_ns: the largest LT threshold of the members, 0: none has one
+ * @lts: the members that have one, the largest first
+ * @lock: guards @lts, a leaf lock
  */
 struct ltp_group {
 	refcount_t ref;
 	atomic_t flows;
+	atomic_t epoch;
+	atomic64_t lt_max_ns;
+	struct rb_root_cached lts;
+	spinlock_t lock; /* @lts, writers of @lt_max_ns */
+};
+
+/**
+ * struct ltp_member - what an association is to its group
+ * @node: in ltp_group.lts, unless @lt_ns is 0
+ * @lt_ns: LT threshold of its flows, 0: none; read under the socket lock
+ */
+struct ltp_member {
+	struct rb_node node;
+	u64 lt_ns;
 };
 
 enum ltp_seg_state {
@@ -332,6 +365,7 @@ struct ltp_flow_tx {
  * @queue: segments that arrived and are not yet in the reader's buffer
  * @map: which segments arrived
  * @ec: clock of Early Close
+ * @th: its thresholds, of a tolerant flow
  * @close: fires when the Early Close verdict may change, then repeats CLOSE
  * @close_at_ns: when, 0: not armed
  * @close_acked: bitmap of the parts of CLOSE that were answered
@@ -368,6 +402,7 @@ struct ltp_flow_rx {
 	struct sk_buff_head queue;
 	struct ltp_ackmap map;
 	struct ltp_early_close ec;
+	struct ltp_threshold th;
 	struct ltp_timer close;
 	u64 close_at_ns;
 	unsigned long *close_acked;
@@ -528,10 +563,26 @@ struct ltp_tx {
  * @reading: a recvmsg() is in the middle of a message
  * @waiting: how many wait for it to finish
  * @fin: a FIN came, @flow_end is valid
+ * @est: what its flows have taught
+ * @rtprop_ns: smallest time in which a PING was answered, 0: none was
+ * @asked_ns: when the newest PING was sent, 0: it was answered
+ * @asked_token: its token
+ * @tolerant: tolerant flows that are open
+ * @group_epoch: ltp_group.epoch when last looked at
+ * @stale: thresholds of open flows are to be made anew
+ * @rejudge: and the flows to be judged
  */
 struct ltp_rx {
 	struct list_head flows;
 	struct ltp_flow_rx *ack_flow;
+	struct ltp_estimate est;
+	u64 rtprop_ns;
+	u64 asked_ns;
+	u32 asked_token;
+	u32 tolerant;
+	int group_epoch;
+	bool stale;
+	bool rejudge;
 	u64 bytes;
 	u64 data_ns;
 	u64 refused_ns;
@@ -564,6 +615,7 @@ struct ltp_rx {
  * @key: its key there
  * @bound_node: in ltp_net.ports
  * @group: of a listener and its children, else NULL
+ * @member: what it is there
  * @accept_queue: of a listener: children to accept
  * @accept_node: of a child: in it
  * @tx: sending half
@@ -589,7 +641,9 @@ struct ltp_rx {
  * @asked_ns: when an answer was first waited for, 0: none is
  * @hello: what the listener said, until the handshake is done; NULL: nothing
  * @tries: handshake packets or FINs sent without an answer
- * @thresholds: what the program fixed with LTP_THRESHOLDS
+ * @own: what the program fixed by socket options
+ * @policy: that, and for the rest what rules and the namespace say
+ * @policy_gen: ltp_net.policy_gen of @policy, 0: not made yet
  * @rcvtag: LTP_RCVTAG
  * @segsize: LTP_SEGSIZE, 0: from the path
  * @user_timeout_ms: LTP_USER_TIMEOUT, 0: the namespace's dead_ms
@@ -607,6 +661,7 @@ struct ltp_sock {
 	struct ltp_key key;
 	struct hlist_node bound_node;
 	struct ltp_group *group;
+	struct ltp_member member;
 	struct list_head accept_queue;
 	struct list_head accept_node;
 	struct ltp_tx tx;
@@ -632,7 +687,9 @@ struct ltp_sock {
 	u64 orphan_ns;
 	struct ltp_init_ack *hello;
 	u32 tries;
-	struct ltp_thresholds thresholds;
+	struct ltp_policy own;
+	struct ltp_policy policy;
+	u32 policy_gen;
 	u64 rcvtag;
 	u32 segsize;
 	u32 user_timeout_ms;

@@ -36,6 +36,12 @@ static int __net_init ltp_net_init(struct net *net)
 	int err, i;
 
 	ln->conf.fraction_ppm = LTP_FRACTION_MAX / 10 * 9;
+	ln->conf.lt_ns = LTP_NS_ADAPTIVE;
+	ln->conf.deadline_ns = LTP_NS_ADAPTIVE;
+	ln->conf.slack_ns = LTP_NS_ADAPTIVE;
+	ln->conf.epoch = LTP_EPOCH_DEFAULT;
+	ln->conf.profile = LTP_PROFILE_DCN;
+	ln->policy_gen = 1;
 	ln->conf.rcvbuf = LTP_RCVBUF_DEFAULT;
 	ln->conf.sndbuf = LTP_SNDBUF_DEFAULT;
 	ln->conf.dead_ms = LTP_DEAD_MS_DEFAULT;

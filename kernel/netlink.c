@@ -21,6 +21,7 @@
 
 #include "ltp.h"
 #include "../uapi/linux/ltp_netlink.h"
+#include "adapt.h"
 #include "assoc.h"
 #include "flow_rx.h"
 #include "info.h"
@@ -32,7 +33,7 @@
 #define LTP_NL_DEAD_MS_MAX	3600000
 
 /* ltp_conf of all namespaces: held to write it, and to read it as a whole. */
-static DEFINE_MUTEX(ltp_nl_lock);
+DEFINE_MUTEX(ltp_nl_lock);
 
 static struct genl_family ltp_nl_family;
 
@@ -44,26 +45,42 @@ static struct genl_family ltp_nl_family;
  * called by ltp_nl_config_apply(). The texts hold numbers because 6.1 has no
  * macro that prints into them.
  */
-#define LTP_NL_RANGE(name, get, min, max, text)				\
-static int ltp_nl_check_##name(const struct nlattr *attr,		\
-			       struct netlink_ext_ack *extack)		\
+#define LTP_NL_CHECK(name, get, good, text)				\
+int ltp_nl_check_##name(const struct nlattr *attr,			\
+			struct netlink_ext_ack *extack)			\
 {									\
 	u64 value = get(attr);						\
 									\
-	if (value >= (min) && value <= (max))				\
+	if (good)							\
 		return 0;						\
 	NL_SET_ERR_MSG_ATTR(extack, attr, text);			\
 	return -ERANGE;							\
 }
 
+#define LTP_NL_RANGE(name, get, min, max, text)				\
+	LTP_NL_CHECK(name, get, value >= (min) && value <= (max), text)
+#define LTP_NL_TIME(name, text)						\
+	LTP_NL_CHECK(name, nla_get_u64,					\
+		     value <= LTP_TIME_MAX_US || value == LTP_TIME_ADAPTIVE, \
+		     text)
+
 static_assert(LTP_FRACTION_MAX == 1000000);
 LTP_NL_RANGE(fraction, nla_get_u32, 1, LTP_FRACTION_MAX,
 	     "fraction must be 1 to 1000000 (millionths)")
 static_assert(LTP_TIME_MAX_US == 3600000000ULL);
-LTP_NL_RANGE(lt, nla_get_u64, 0, LTP_TIME_MAX_US,
-	     "lt must be 0 (none) to 3600000000 (microseconds: one hour)")
-LTP_NL_RANGE(deadline, nla_get_u64, 0, LTP_TIME_MAX_US,
-	     "deadline must be 0 (none) to 3600000000 (microseconds: one hour)")
+LTP_NL_TIME(lt,
+	    "lt must be 0 (none) to 3600000000 (microseconds: one hour), or 2^64-1: adaptive")
+LTP_NL_TIME(deadline,
+	    "deadline must be 0 (none) to 3600000000 (microseconds: one hour), or 2^64-1: adaptive")
+LTP_NL_TIME(slack,
+	    "slack must be 0 to 3600000000 (microseconds: one hour), or 2^64-1: the profile's")
+static_assert(LTP_PROFILE_DCN == 1 && LTP_PROFILE_WAN == 2 &&
+	      __LTP_PROFILES == 3);
+LTP_NL_RANGE(profile, nla_get_u32, LTP_PROFILE_DCN, LTP_PROFILE_WAN,
+	     "profile must be 1 (dcn) or 2 (wan)")
+static_assert(INT_MAX == 2147483647);
+LTP_NL_RANGE(epoch, nla_get_u32, 0, INT_MAX,
+	     "epoch must be 0 (not counted) to 2147483647 (flows)")
 static_assert(LTP_NL_BUF_MIN == 4096 && LTP_NL_BUF_MAX == 1073741824);
 LTP_NL_RANGE(rcvbuf, nla_get_u32, LTP_NL_BUF_MIN, LTP_NL_BUF_MAX,
 	     "rcvbuf must be 4096 to 1073741824 (bytes)")
@@ -77,8 +94,8 @@ LTP_NL_RANGE(dead, nla_get_u32, LTP_NL_DEAD_MS_MIN, LTP_NL_DEAD_MS_MAX,
 static char ltp_nl_no_cc[48 + LTP_CC_NAMES_MAX] =
 	"cc must be a congestion control of this module: ";
 
-static int ltp_nl_check_cc(const struct nlattr *attr,
-			   struct netlink_ext_ack *extack)
+int ltp_nl_check_cc(const struct nlattr *attr,
+		    struct netlink_ext_ack *extack)
 {
 	if (ltp_cc_find(nla_data(attr)))
 		return 0;
@@ -95,6 +112,9 @@ static const struct nla_policy ltp_nl_config_policy[LTP_A_CONFIG_MAX + 1] = {
 	[LTP_A_CONFIG_SNDBUF]		= { .type = NLA_U32 },
 	[LTP_A_CONFIG_DEAD_MS]		= { .type = NLA_U32 },
 	[LTP_A_CONFIG_CC]		= { .type = NLA_NUL_STRING },
+	[LTP_A_CONFIG_SLACK_US]		= { .type = NLA_U64 },
+	[LTP_A_CONFIG_PROFILE]		= { .type = NLA_U32 },
+	[LTP_A_CONFIG_EPOCH]		= { .type = NLA_U32 },
 };
 
 static int (*const ltp_nl_config_check[LTP_A_CONFIG_MAX + 1])
@@ -106,20 +126,32 @@ static int (*const ltp_nl_config_check[LTP_A_CONFIG_MAX + 1])
 	[LTP_A_CONFIG_SNDBUF]		= ltp_nl_check_sndbuf,
 	[LTP_A_CONFIG_DEAD_MS]		= ltp_nl_check_dead,
 	[LTP_A_CONFIG_CC]		= ltp_nl_check_cc,
+	[LTP_A_CONFIG_SLACK_US]		= ltp_nl_check_slack,
+	[LTP_A_CONFIG_PROFILE]		= ltp_nl_check_profile,
+	[LTP_A_CONFIG_EPOCH]		= ltp_nl_check_epoch,
 };
 
 /*
  * Not aligned to 8 bytes: padding would be an attribute too many, and those
  * who read attributes copy numbers out of them.
  */
-static int ltp_nl_put_u64(struct sk_buff *skb, int type, u64 value)
+int ltp_nl_put_u64(struct sk_buff *skb, int type, u64 value)
 {
 	return nla_put(skb, type, sizeof(value), &value);
 }
 
-static u64 ltp_nl_us(u64 ns)
+u64 ltp_nl_us(u64 ns)
 {
-	return div_u64(ns, NSEC_PER_USEC);
+	return ns == LTP_NS_ADAPTIVE ? LTP_TIME_ADAPTIVE :
+				       div_u64(ns, NSEC_PER_USEC);
+}
+
+/* Of a time that was checked. */
+u64 ltp_nl_get_time(const struct nlattr *attr)
+{
+	u64 us = nla_get_u64(attr);
+
+	return us == LTP_TIME_ADAPTIVE ? LTP_NS_ADAPTIVE : us * NSEC_PER_USEC;
 }
 
 static int ltp_nl_config_fill(struct sk_buff *skb, const struct ltp_conf *conf)
@@ -131,7 +163,11 @@ static int ltp_nl_config_fill(struct sk_buff *skb, const struct ltp_conf *conf)
 	    nla_put_u32(skb, LTP_A_CONFIG_RCVBUF, conf->rcvbuf) ||
 	    nla_put_u32(skb, LTP_A_CONFIG_SNDBUF, conf->sndbuf) ||
 	    nla_put_u32(skb, LTP_A_CONFIG_DEAD_MS, conf->dead_ms) ||
-	    nla_put_string(skb, LTP_A_CONFIG_CC, conf->cc->name))
+	    nla_put_string(skb, LTP_A_CONFIG_CC, conf->cc->name) ||
+	    ltp_nl_put_u64(skb, LTP_A_CONFIG_SLACK_US,
+			   ltp_nl_us(conf->slack_ns)) ||
+	    nla_put_u32(skb, LTP_A_CONFIG_PROFILE, conf->profile) ||
+	    nla_put_u32(skb, LTP_A_CONFIG_EPOCH, conf->epoch))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -162,6 +198,23 @@ static int ltp_nl_config_get(struct sk_buff *req, struct genl_info *info)
 	return genlmsg_reply(skb, info);
 }
 
+/* Two times can be compared, if one of them is asked for. */
+int ltp_nl_check_order(const struct nlattr *lt, u64 lt_ns,
+		       const struct nlattr *deadline, u64 deadline_ns,
+		       struct netlink_ext_ack *extack)
+{
+	if ((!lt && !deadline) || lt_ns == LTP_NS_ADAPTIVE || !deadline_ns ||
+	    deadline_ns >= lt_ns)
+		return 0;
+	if (deadline)
+		NL_SET_ERR_MSG_ATTR(extack, deadline,
+				    "deadline must be 0 (none) or at least lt");
+	else
+		NL_SET_ERR_MSG_ATTR(extack, lt,
+				    "lt must be 0 (none) or at most deadline");
+	return -EINVAL;
+}
+
 /* Changes @conf as the request says, or refuses all of it. */
 static int ltp_nl_config_apply(struct ltp_conf *conf, struct genl_info *info)
 {
@@ -182,9 +235,18 @@ static int ltp_nl_config_apply(struct ltp_conf *conf, struct genl_info *info)
 	if (attr)
 		conf->fraction_ppm = nla_get_u32(attr);
 	if (lt)
-		conf->lt_ns = nla_get_u64(lt) * NSEC_PER_USEC;
+		conf->lt_ns = ltp_nl_get_time(lt);
 	if (deadline)
-		conf->deadline_ns = nla_get_u64(deadline) * NSEC_PER_USEC;
+		conf->deadline_ns = ltp_nl_get_time(deadline);
+	attr = info->attrs[LTP_A_CONFIG_SLACK_US];
+	if (attr)
+		conf->slack_ns = ltp_nl_get_time(attr);
+	attr = info->attrs[LTP_A_CONFIG_PROFILE];
+	if (attr)
+		conf->profile = nla_get_u32(attr);
+	attr = info->attrs[LTP_A_CONFIG_EPOCH];
+	if (attr)
+		conf->epoch = nla_get_u32(attr);
 	attr = info->attrs[LTP_A_CONFIG_RCVBUF];
 	if (attr)
 		conf->rcvbuf = nla_get_u32(attr);
@@ -198,21 +260,12 @@ static int ltp_nl_config_apply(struct ltp_conf *conf, struct genl_info *info)
 	if (attr)
 		conf->cc = ltp_cc_find(nla_data(attr));
 
-	if ((lt || deadline) && conf->lt_ns && conf->deadline_ns &&
-	    conf->deadline_ns < conf->lt_ns) {
-		if (deadline)
-			NL_SET_ERR_MSG_ATTR(info->extack, deadline,
-					    "deadline must be 0 (none) or at least lt");
-		else
-			NL_SET_ERR_MSG_ATTR(info->extack, lt,
-					    "lt must be 0 (none) or at most deadline");
-		return -EINVAL;
-	}
-	return 0;
+	return ltp_nl_check_order(lt, conf->lt_ns, deadline, conf->deadline_ns,
+				  info->extack);
 }
 
 /* Flows that are under way have timers that were set by the old thresholds. */
-static void ltp_nl_thresholds_changed(struct ltp_net *ln)
+void ltp_nl_thresholds_changed(struct ltp_net *ln)
 {
 	struct rhashtable_iter iter;
 	struct ltp_sock *lp;
@@ -256,14 +309,21 @@ static int ltp_nl_config_set(struct sk_buff *req, struct genl_info *info)
 	}
 	rejudge = new.fraction_ppm != conf->fraction_ppm ||
 		  new.lt_ns != conf->lt_ns ||
-		  new.deadline_ns != conf->deadline_ns;
+		  new.deadline_ns != conf->deadline_ns ||
+		  new.slack_ns != conf->slack_ns ||
+		  new.profile != conf->profile || new.epoch != conf->epoch;
 	WRITE_ONCE(conf->fraction_ppm, new.fraction_ppm);
 	WRITE_ONCE(conf->lt_ns, new.lt_ns);
 	WRITE_ONCE(conf->deadline_ns, new.deadline_ns);
+	WRITE_ONCE(conf->slack_ns, new.slack_ns);
+	WRITE_ONCE(conf->profile, new.profile);
+	WRITE_ONCE(conf->epoch, new.epoch);
 	WRITE_ONCE(conf->rcvbuf, new.rcvbuf);
 	WRITE_ONCE(conf->sndbuf, new.sndbuf);
 	WRITE_ONCE(conf->dead_ms, new.dead_ms);
 	WRITE_ONCE(conf->cc, new.cc);
+	if (rejudge)
+		ltp_policy_changed(ln);
 	mutex_unlock(&ltp_nl_lock);
 
 	if (rejudge)
@@ -584,7 +644,10 @@ static int ltp_nl_flow_rx_fill(struct sk_buff *skb, struct sock *sk,
 		return -EMSGSIZE;
 	if (!flow->tolerant)
 		return 0;
-	ltp_rx_thresholds(sk, &th);
+	ltp_adapt_thresholds(sk, flow, &th);
+	if (flow->th.calibrating &&
+	    nla_put_flag(skb, LTP_A_FLOW_CALIBRATING))
+		return -EMSGSIZE;
 	if (nla_put_u32(skb, LTP_A_FLOW_FRACTION_PPM, th.fraction_ppm) ||
 	    ltp_nl_put_u64(skb, LTP_A_FLOW_LT_US, ltp_nl_us(th.lt_ns)) ||
 	    ltp_nl_put_u64(skb, LTP_A_FLOW_DEADLINE_US,

@@ -258,6 +258,7 @@ void ltp_output_window(struct sock *sk, u32 token)
  */
 void ltp_output_ping(struct sock *sk)
 {
+	struct ltp_rx *rx = &ltp_sk(sk)->rx;
 	struct ltp_ping ping = {
 		.token = cpu_to_be32(get_random_u32() | 1),
 		.rwnd = cpu_to_be32(ltp_rx_advertise(sk)),
@@ -265,6 +266,8 @@ void ltp_output_ping(struct sock *sk)
 		.flow_limit = cpu_to_be32(ltp_sk(sk)->rx.limit_told),
 	};
 
+	rx->asked_token = be32_to_cpu(ping.token);
+	rx->asked_ns = ltp_now();
 	ltp_output_control(sk, LTP_PING, 0, &ping, sizeof(ping));
 }
 

@@ -54,6 +54,7 @@ static void ltp_destruct(struct sock *sk)
 	/* The last reference is gone: nobody can hold the lock. */
 	ltp_tx_purge(sk);
 	ltp_rx_purge(sk);
+	ltp_group_tell(ltp_sk(sk)->group, &ltp_sk(sk)->member, 0);
 	ltp_group_put(ltp_sk(sk)->group);
 	kfree(ltp_sk(sk)->hello);
 	sk_sockets_allocated_dec(sk);
@@ -71,7 +72,7 @@ static int ltp_init_sock(struct sock *sk)
 
 	lp->af = ltp_v6_own(sk) ?: &ltp_ipv4;
 	lp->tx.cc.ops = NULL;
-	memset(&lp->thresholds, 0, sizeof(lp->thresholds));
+	memset(&lp->own, 0, sizeof(lp->own));
 	ltp_assoc_setup(sk);
 	sk->sk_rcvbuf = READ_ONCE(ln->conf.rcvbuf);
 	sk->sk_sndbuf = READ_ONCE(ln->conf.sndbuf);
@@ -143,6 +144,8 @@ static void ltp_close(struct sock *sk, long timeout)
 		if (timeout)
 			ltp_linger(sk, timeout);
 	}
+	/* Nobody reads its flows: the group need not wait for them. */
+	ltp_group_tell(lp->group, &lp->member, 0);
 	sock_hold(sk);
 	release_sock(sk);
 

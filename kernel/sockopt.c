@@ -2,6 +2,7 @@
 /* Socket options at level SOL_LTP. */
 #include <linux/slab.h>
 
+#include "adapt.h"
 #include "assoc.h"
 #include "flow_rx.h"
 #include "info.h"
@@ -58,27 +59,103 @@ static int ltp_set_user_timeout(struct sock *sk, int value)
 	return 0;
 }
 
+/* What the socket itself sets is another now. */
+static void ltp_set_own(struct sock *sk, u8 which, u8 set)
+{
+	struct ltp_policy *own = &ltp_sk(sk)->own;
+
+	own->set = (own->set & ~which) | set;
+	ltp_policy_own_changed(sk);
+	ltp_rx_thresholds_changed(sk);
+}
+
+#define LTP_SET_ALL	(LTP_SET_FRACTION | LTP_SET_LT | LTP_SET_DEADLINE | \
+			 LTP_SET_SLACK)
+
+static bool ltp_time_fits(u64 us)
+{
+	return us <= LTP_TIME_MAX_US || us == LTP_TIME_ADAPTIVE;
+}
+
+static u64 ltp_time_ns(u64 us)
+{
+	return us == LTP_TIME_ADAPTIVE ? LTP_NS_ADAPTIVE : us * NSEC_PER_USEC;
+}
+
+static u64 ltp_time_us(u64 ns)
+{
+	return ns == LTP_NS_ADAPTIVE ? LTP_TIME_ADAPTIVE :
+				       div_u64(ns, NSEC_PER_USEC);
+}
+
+static int ltp_check_thresholds(const struct ltp_thresholds *th)
+{
+	if (th->set & ~LTP_SET_ALL)
+		return -EINVAL;
+	if ((th->set & LTP_SET_FRACTION) &&
+	    (!th->fraction_ppm || th->fraction_ppm > LTP_FRACTION_MAX))
+		return -ERANGE;
+	if (((th->set & LTP_SET_LT) && !ltp_time_fits(th->lt_us)) ||
+	    ((th->set & LTP_SET_DEADLINE) && !ltp_time_fits(th->deadline_us)) ||
+	    ((th->set & LTP_SET_SLACK) && th->slack_us > LTP_TIME_MAX_US))
+		return -ERANGE;
+	/* Only times can be compared, and only if both are given. */
+	if ((th->set & LTP_SET_LT) && (th->set & LTP_SET_DEADLINE) &&
+	    th->lt_us != LTP_TIME_ADAPTIVE && th->deadline_us &&
+	    th->deadline_us < th->lt_us)
+		return -EINVAL;
+	return 0;
+}
+
 static int ltp_set_thresholds(struct sock *sk, sockptr_t val, unsigned int len)
 {
-	struct ltp_thresholds th;
+	struct ltp_policy *own = &ltp_sk(sk)->own;
+	struct ltp_thresholds th = {};
+	int err;
 
-	if (len != sizeof(th))
+	if (len != sizeof(th) && len != offsetof(struct ltp_thresholds, slack_us))
 		return -EINVAL;
-	if (copy_from_sockptr(&th, val, sizeof(th)))
+	if (copy_from_sockptr(&th, val, len))
 		return -EFAULT;
-	if (th.set & ~(LTP_SET_FRACTION | LTP_SET_LT | LTP_SET_DEADLINE))
+	if (len != sizeof(th) && (th.set & LTP_SET_SLACK))
 		return -EINVAL;
-	if ((th.set & LTP_SET_FRACTION) &&
-	    (!th.fraction_ppm || th.fraction_ppm > LTP_FRACTION_MAX))
-		return -ERANGE;
-	if (((th.set & LTP_SET_LT) && th.lt_us > LTP_TIME_MAX_US) ||
-	    ((th.set & LTP_SET_DEADLINE) && th.deadline_us > LTP_TIME_MAX_US))
-		return -ERANGE;
-	if ((th.set & LTP_SET_LT) && (th.set & LTP_SET_DEADLINE) &&
-	    th.deadline_us && th.deadline_us < th.lt_us)
+	err = ltp_check_thresholds(&th);
+	if (err)
+		return err;
+	own->fraction_ppm = th.fraction_ppm;
+	own->lt_ns = ltp_time_ns(th.lt_us);
+	own->deadline_ns = ltp_time_ns(th.deadline_us);
+	own->slack_ns = th.slack_us * NSEC_PER_USEC;
+	ltp_set_own(sk, LTP_SET_ALL, th.set);
+	return 0;
+}
+
+static int ltp_set_profile(struct sock *sk, int value)
+{
+	if (value < 0 || value >= __LTP_PROFILES)
 		return -EINVAL;
-	ltp_sk(sk)->thresholds = th;
-	ltp_rx_thresholds_changed(sk);
+	ltp_sk(sk)->own.profile = value;
+	ltp_set_own(sk, LTP_P_PROFILE, value ? LTP_P_PROFILE : 0);
+	return 0;
+}
+
+static int ltp_set_epoch_flows(struct sock *sk, int value)
+{
+	if (value < -1)
+		return -EINVAL;
+	ltp_sk(sk)->own.epoch = max(value, 0);
+	ltp_set_own(sk, LTP_P_EPOCH, value < 0 ? 0 : LTP_P_EPOCH);
+	return 0;
+}
+
+static int ltp_set_epoch(struct sock *sk, int value)
+{
+	if (value != 1)
+		return -EINVAL;
+	if (sk->sk_state != TCP_LISTEN && !ltp_assoc_is_open(ltp_sk(sk)))
+		return -ENOTCONN;
+	ltp_adapt_epoch(sk);
+	ltp_rx_rejudge(sk);
 	return 0;
 }
 
@@ -122,6 +199,24 @@ static int ltp_set_cc(struct sock *sk, sockptr_t val, unsigned int len)
 	return 0;
 }
 
+static int ltp_set_number(struct sock *sk, int name, int value)
+{
+	switch (name) {
+	case LTP_SEGSIZE:
+		return ltp_set_segsize(sk, value);
+	case LTP_PROFILE:
+		return ltp_set_profile(sk, value);
+	case LTP_EPOCH:
+		return ltp_set_epoch(sk, value);
+	case LTP_EPOCH_FLOWS:
+		return ltp_set_epoch_flows(sk, value);
+	case LTP_USER_TIMEOUT:
+		return ltp_set_user_timeout(sk, value);
+	default:
+		return ltp_set_bool(sk, name, value);
+	}
+}
+
 static int ltp_set_one(struct sock *sk, int name, sockptr_t val,
 		       unsigned int len)
 {
@@ -140,14 +235,11 @@ static int ltp_set_one(struct sock *sk, int name, sockptr_t val,
 	case LTP_HOLES:
 	case LTP_SEGSIZE:
 	case LTP_USER_TIMEOUT:
+	case LTP_PROFILE:
+	case LTP_EPOCH:
+	case LTP_EPOCH_FLOWS:
 		err = ltp_get_int(val, len, &value);
-		if (err)
-			return err;
-		if (name == LTP_SEGSIZE)
-			return ltp_set_segsize(sk, value);
-		if (name == LTP_USER_TIMEOUT)
-			return ltp_set_user_timeout(sk, value);
-		return ltp_set_bool(sk, name, value);
+		return err ?: ltp_set_number(sk, name, value);
 	default:
 		return -ENOPROTOOPT;
 	}
@@ -184,13 +276,15 @@ int ltp_setsockopt(struct sock *sk, int level, int name, sockptr_t val,
 /* What is in force; @set says what of it is the socket's own. */
 static void ltp_get_thresholds(struct sock *sk, struct ltp_thresholds *own)
 {
-	struct ltp_ec_thresholds th;
+	const struct ltp_policy *p = ltp_policy(sk);
 
-	ltp_rx_thresholds(sk, &th);
-	own->set = ltp_sk(sk)->thresholds.set;
-	own->fraction_ppm = th.fraction_ppm;
-	own->lt_us = div_u64(th.lt_ns, NSEC_PER_USEC);
-	own->deadline_us = div_u64(th.deadline_ns, NSEC_PER_USEC);
+	own->set = ltp_sk(sk)->own.set & LTP_SET_ALL;
+	own->fraction_ppm = p->fraction_ppm;
+	own->lt_us = ltp_time_us(p->lt_ns);
+	own->deadline_us = ltp_time_us(p->deadline_ns);
+	own->slack_us = ltp_time_us(p->set & LTP_P_SLACK ?
+				    p->slack_ns :
+				    ltp_profile_slack(p->profile));
 }
 
 /* The value of an option, at most @space bytes; returns its length. */
@@ -218,9 +312,18 @@ static int ltp_get_one(struct sock *sk, int name, void *value)
 	case LTP_USER_TIMEOUT:
 		*number = lp->user_timeout_ms;
 		return sizeof(int);
+	case LTP_PROFILE:
+		*number = ltp_policy(sk)->profile;
+		return sizeof(int);
+	case LTP_EPOCH:
+		*number = ltp_adapt_epochs(sk);
+		return sizeof(int);
+	case LTP_EPOCH_FLOWS:
+		*number = ltp_policy(sk)->epoch;
+		return sizeof(int);
 	case LTP_THRESHOLDS:
 		ltp_get_thresholds(sk, value);
-		return sizeof(lp->thresholds);
+		return sizeof(struct ltp_thresholds);
 	case LTP_CONGESTION:
 		memcpy(value, lp->tx.cc.ops->name, LTP_CC_NAME_MAX);
 		return LTP_CC_NAME_MAX;

@@ -185,6 +185,12 @@ TEST(sockets_thresholds) {
     const auto got = p.server.thresholds();
     CHECK_EQ(*got.fraction, 0.75);
     CHECK_EQ(got.lt->count(), 20000);
+    CHECK(*got.deadline == ltp::kAdaptive);
+    t.lt = ltp::kAdaptive;
+    t.deadline = milliseconds(0);
+    p.server.set_thresholds(t);
+    CHECK(*p.server.thresholds().lt == ltp::kAdaptive);
+    CHECK_EQ(p.server.thresholds().deadline->count(), 0);
     CHECK_EQ(p.server.congestion(), std::string("bdp"));
     CHECK_EQ(p.server.info().state, LTP_ESTABLISHED);
 }
@@ -215,6 +221,10 @@ TEST(sockets_reports) {
 
 TEST(sockets_receive_all_and_send_all) {
     Socket listener = Socket::listening(Address::resolve("127.0.0.1", 0));
+    // Never early: the sums are to be exact.
+    ltp::Thresholds whole;
+    whole.lt = whole.deadline = ltp::Duration(0);
+    listener.set_thresholds(whole);
     constexpr std::size_t kWorkers = 5, kElements = 200000;
     std::vector<Socket> workers, server;
     for (std::size_t i = 0; i < kWorkers; i++) {

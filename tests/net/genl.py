@@ -13,7 +13,10 @@ NLMSG_ERROR, NLMSG_DONE = 2, 3
 
 CONFIG_GET, CONFIG_SET, ASSOC_GET, FLOW_GET, STAT_GET = range(1, 6)
 
-CONFIG = "fraction_ppm:I lt_us:Q deadline_us:Q rcvbuf:I sndbuf:I dead_ms:I cc:s"
+CONFIG = (
+    "fraction_ppm:I lt_us:Q deadline_us:Q rcvbuf:I sndbuf:I dead_ms:I cc:s slack_us:Q profile:I "
+    "epoch:I"
+)
 ENDS = "cookie:Q local_port:H peer_port:H local:a peer:a local6:6 peer6:6 ifindex:I"
 ASSOC = (
     f"{ENDS} state:I cc:s srtt_us:I rttvar_us:I rtprop_us:I btlbw:Q pacing_rate:Q cwnd:I "
@@ -22,7 +25,8 @@ ASSOC = (
 )
 FLOW = (
     f"{ENDS} direction:I flow:I tag:Q length:I seg_size:I segments:I arrived:I critical:I "
-    "critical_arrived:I reason:I age_us:Q tolerant:f fraction_ppm:I lt_us:Q deadline_us:Q"
+    "critical_arrived:I reason:I age_us:Q tolerant:f fraction_ppm:I lt_us:Q deadline_us:Q "
+    "calibrating:f"
 )
 STAT = "name:s value:Q doc:s"
 

@@ -16,14 +16,17 @@ RECVRCVINFO, RECVRCVMAP, REPORTS, HOLES, THRESHOLDS, RCVTAG, CONGESTION, INFO, S
     16, 25
 )
 USER_TIMEOUT = 28
+PROFILE, EPOCH, EPOCH_FLOWS = range(25, 28)
+PROFILE_DCN, PROFILE_WAN = 1, 2
 HOLES_ZERO, HOLES_KEEP = 0, 1
 TOLERANT = 1
 # Close reasons
 OPEN, COMPLETE, FRACTION, DEADLINE, GAVE_UP, LOST = range(6)
 # States
 CLOSED, LISTEN, INIT_SENT, COOKIE_SENT, ESTABLISHED, CLOSING = range(6)
-SET_FRACTION, SET_LT, SET_DEADLINE = 1, 2, 4
+SET_FRACTION, SET_LT, SET_DEADLINE, SET_SLACK = 1, 2, 4, 8
 FRACTION_MAX, TIME_MAX_US = 1000000, 3600000000
+ADAPTIVE = (1 << 64) - 1
 GRAIN, SEG_MIN, SEG_MAX = 16, 256, 65408
 MAX_FLOWS = 1024
 MESSAGE_MAX = 0x7FFEFFFF
@@ -35,8 +38,8 @@ SIOCINQ, SIOCOUTQ, SIOCOUTQNSD = 0x541B, 0x5411, 0x894B
 
 SNDINFO_FORMAT = struct.Struct("=QIIH6s")
 RCVINFO_FORMAT = struct.Struct("=QIIQIHH")
-THRESHOLDS_FORMAT = struct.Struct("=IIQQ")
-INFO_FORMAT = struct.Struct("=10I2Q6I2Q7Q13I4x")
+THRESHOLDS_FORMAT = struct.Struct("=IIQQQ")
+INFO_FORMAT = struct.Struct("=10I2Q6I2Q7Q14I2QI4x")
 TIMEVAL = struct.Struct("=qq")
 
 
@@ -108,6 +111,10 @@ class Info(NamedTuple):
     last_ack_received_us: int
     last_data_received_us: int
     last_heard_us: int
+    calibrating: int
+    lt_us: int
+    deadline_us: int
+    epochs: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -241,12 +248,13 @@ class Socket(socket.socket):
         fraction_ppm: int | None = None,
         lt_us: int | None = None,
         deadline_us: int | None = None,
+        slack_us: int | None = None,
     ) -> None:
-        """What is None comes from the namespace."""
-        given = (fraction_ppm, lt_us, deadline_us)
+        """What is None comes from a rule or the namespace."""
+        given = (fraction_ppm, lt_us, deadline_us, slack_us)
         which = sum(1 << i for i, value in enumerate(given) if value is not None)
-        fraction, lt_, deadline = (value or 0 for value in given)
-        self.set(THRESHOLDS, THRESHOLDS_FORMAT.pack(fraction, which, lt_, deadline))
+        fraction, lt_, deadline, slack = (value or 0 for value in given)
+        self.set(THRESHOLDS, THRESHOLDS_FORMAT.pack(fraction, which, lt_, deadline, slack))
 
     def congestion(self) -> str:
         return self.getsockopt(SOL_LTP, CONGESTION, 16).rstrip(b"\0").decode()

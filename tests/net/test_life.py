@@ -197,8 +197,8 @@ def test_accepted_options(net: lab.Net) -> None:
     net.sockets.append(child)
     assert [child.get(name) for name in (ltp.RECVRCVINFO, ltp.RECVRCVMAP, ltp.HOLES)] == [1, 1, 1]
     assert child.get(ltp.SEGSIZE) == child.info().seg_size == 512
-    thresholds = child.getsockopt(ltp.SOL_LTP, ltp.THRESHOLDS, 24)
-    assert ltp.THRESHOLDS_FORMAT.unpack(thresholds) == (1234, 3, 5, 0)  # what is in force
+    thresholds = child.getsockopt(ltp.SOL_LTP, ltp.THRESHOLDS, 100)
+    assert ltp.THRESHOLDS_FORMAT.unpack(thresholds) == (1234, 3, 5, ltp.ADAPTIVE, 30000)
 
 
 # ---- orderly ends

@@ -61,8 +61,11 @@ def send_some(sender: ltp.Socket, length: int, **how: int) -> int:
 
 DEFAULT = {
     "fraction": 0.9,
-    "lt_us": 0,
-    "deadline_us": 0,
+    "lt_us": "adaptive",
+    "deadline_us": "adaptive",
+    "profile": "dcn",
+    "slack_us": "profile",
+    "epoch": 64,
     "cc": "bdp",
     "rcvbuf": 8 * MIB,
     "sndbuf": 8 * MIB,
@@ -75,7 +78,8 @@ def test_default_configuration(netns: str) -> None:
     assert as_json("config", "show", netns=netns) == DEFAULT
     assert as_json("config", netns=netns) == DEFAULT
     assert ltpctl("show", netns=netns).stdout == (
-        "fraction 0.9 lt none deadline none cc bdp rcvbuf 8388608 sndbuf 8388608 dead 60s\n"
+        "fraction 0.9 lt adaptive deadline adaptive profile dcn slack profile epoch 64 cc bdp "
+        "rcvbuf 8388608 sndbuf 8388608 dead 60s\n"
     )
 
 
@@ -97,6 +101,16 @@ def test_pretty_json_is_the_same_json(netns: str) -> None:
         ("lt", "1.5s", "1.5s", "lt_us", 1500000),
         ("lt", "3600s", "3600s", "lt_us", 3600000000),
         ("lt", "none", "none", "lt_us", 0),
+        ("lt", "adaptive", "adaptive", "lt_us", "adaptive"),
+        ("deadline", "none", "none", "deadline_us", 0),
+        ("profile", "wan", "wan", "profile", "wan"),
+        ("profile", "dcn", "dcn", "profile", "dcn"),
+        ("slack", "50ms", "50ms", "slack_us", 50000),
+        ("slack", "0", "0us", "slack_us", 0),
+        ("slack", "profile", "profile", "slack_us", "profile"),
+        ("epoch", "1", "1", "epoch", 1),
+        ("epoch", "2147483647", "2147483647", "epoch", (1 << 31) - 1),
+        ("epoch", "none", "none", "epoch", 0),
         ("deadline", "0.3ms", "300us", "deadline_us", 300),
         ("deadline", "3600s", "3600s", "deadline_us", 3600000000),
         ("cc", "bdp", "bdp", "cc", "bdp"),
@@ -134,13 +148,19 @@ def test_what_is_shown_can_be_set(netns: str, net: lab.Net) -> None:
     assert ltpctl("show", netns=other).stdout == shown
 
 
+TIMES = "must be 0 (none) to 3600000000 (microseconds: one hour), or 2^64-1: adaptive"
+SLACK = "slack must be 0 to 3600000000 (microseconds: one hour), or 2^64-1: the profile's"
 OUT_OF_RANGE = [
     ("fraction", "0", "fraction must be 1 to 1000000 (millionths)"),
     ("fraction", "1.000001", "fraction must be 1 to 1000000 (millionths)"),
     ("fraction", "4294", "fraction must be 1 to 1000000 (millionths)"),
-    ("lt", "3600000001", "lt must be 0 (none) to 3600000000 (microseconds: one hour)"),
-    ("lt", "18446744073709551615", "lt must be 0 (none) to 3600000000 (microseconds: one hour)"),
-    ("deadline", "3601s", "deadline must be 0 (none) to 3600000000 (microseconds: one hour)"),
+    ("lt", "3600000001", f"lt {TIMES}"),
+    ("lt", "18446744073709551614", f"lt {TIMES}"),
+    ("deadline", "3601s", f"deadline {TIMES}"),
+    ("slack", "3600000001", SLACK),
+    ("slack", "18446744073709551614", SLACK),
+    ("epoch", "2147483648", "epoch must be 0 (not counted) to 2147483647 (flows)"),
+    ("epoch", "4294967295", "epoch must be 0 (not counted) to 2147483647 (flows)"),
     ("rcvbuf", "4095", "rcvbuf must be 4096 to 1073741824 (bytes)"),
     ("rcvbuf", "1073741825", "rcvbuf must be 4096 to 1073741824 (bytes)"),
     ("sndbuf", "0", "sndbuf must be 4096 to 1073741824 (bytes)"),
@@ -164,6 +184,9 @@ def test_out_of_range(netns: str, key: str, word: str, text: str) -> None:
         "rcvbuf": "1M",
         "sndbuf": "1M",
         "dead": "1s",
+        "profile": "wan",
+        "slack": "1ms",
+        "epoch": "5",
     }
     good.pop(key, None)
     words = [word for pair in good.items() for word in pair]
@@ -185,7 +208,7 @@ def test_deadline_below_lt(netns: str) -> None:
     ltpctl("set", "deadline", "none", netns=netns)
     ltpctl("set", "lt", "1s", netns=netns)
     ltpctl("set", "lt", "none", "deadline", "1us", netns=netns)
-    assert as_json("show", netns=netns) == DEFAULT | {"deadline_us": 1}
+    assert as_json("show", netns=netns) == DEFAULT | {"lt_us": 0, "deadline_us": 1}
 
 
 def test_namespaces_are_independent(netns: str, net: lab.Net) -> None:
@@ -237,6 +260,7 @@ def test_root_of_a_user_namespace_sets_its_own_network_namespace() -> None:
 # ---------------------------------------------------------------- the command line
 
 NO_TIME = "is not a time: write 20ms, 1.5s, 300us (the default unit) or none"
+NO_THRESHOLD = "is not a time: write 20ms, 1.5s, 300us (the default unit), none or adaptive"
 NO_SHARE = "is not a share with at most six decimals: write 0.9 or 90%"
 
 
@@ -252,12 +276,13 @@ NO_SHARE = "is not a share with at most six decimals: write 0.9 or 90%"
         ("set lt", "set: lt lacks its value"),
         ("set l 20ms", 'set: there is no "l"'),
         ("set lt 20ms lt 30ms", "set: lt is given twice"),
-        ("set lt 20m", f'lt: "20m" {NO_TIME}'),
-        ("set lt -1", f'lt: "-1" {NO_TIME}'),
-        ("set lt .", f'lt: "." {NO_TIME}'),
-        ("set lt 1.2.3s", f'lt: "1.2.3s" {NO_TIME}'),
-        ("set lt 0.5us", f'lt: "0.5us" {NO_TIME}'),
-        ("set lt 18446744073709551616", f'lt: "18446744073709551616" {NO_TIME}'),
+        ("set lt 20m", f'lt: "20m" {NO_THRESHOLD}'),
+        ("set lt -1", f'lt: "-1" {NO_THRESHOLD}'),
+        ("set lt .", f'lt: "." {NO_THRESHOLD}'),
+        ("set lt 1.2.3s", f'lt: "1.2.3s" {NO_THRESHOLD}'),
+        ("set lt 0.5us", f'lt: "0.5us" {NO_THRESHOLD}'),
+        ("set lt 18446744073709551616", f'lt: "18446744073709551616" {NO_THRESHOLD}'),
+        ("set dead 20m", f'dead: "20m" {NO_TIME}'),
         ("set dead 1us", 'dead: "1us" is not a time in whole milliseconds'),
         ("set fraction 0.9999999", f'fraction: "0.9999999" {NO_SHARE}'),
         ("set fraction 5000", f'fraction: "5000" {NO_SHARE}'),
@@ -388,6 +413,7 @@ FLOW_KEYS = {
     "critical",
     "critical_arrived",
     "tolerant",
+    "calibrating",
 }
 THRESHOLD_KEYS = {"fraction", "lt_us", "deadline_us"}
 

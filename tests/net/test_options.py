@@ -79,23 +79,28 @@ def test_user_timeout(sock: ltp.Socket) -> None:
 
 def test_thresholds(sock: ltp.Socket, net: lab.Net) -> None:
     """What is read is what is in force, and which of it is the socket's own."""
-    assert thresholds(sock) == (900000, 0, 0, 0)
-    net.hosts[0].family.set_config(fraction_ppm=800000, lt_us=5, deadline_us=10)
+    adaptive, most = ltp.ADAPTIVE, ltp.TIME_MAX_US
+    assert thresholds(sock) == (900000, 0, adaptive, adaptive, 30000)
+    net.hosts[0].family.set_config(fraction_ppm=800000, lt_us=5, deadline_us=10, slack_us=7)
     for value, in_force in (
-        ((1, 1, 0, 0), (1, 1, 5, 10)),
-        ((1000000, 7, 0, 0), (1000000, 7, 0, 0)),
-        ((900000, 7, 20000, 20000), (900000, 7, 20000, 20000)),
-        ((5, 2, ltp.TIME_MAX_US, 3), (800000, 2, ltp.TIME_MAX_US, 10)),
-        ((0, 4, 99, ltp.TIME_MAX_US), (800000, 4, 5, ltp.TIME_MAX_US)),
-        ((0, 6, 5, 0), (800000, 6, 5, 0)),
-        ((77, 0, 88, 99), (800000, 0, 5, 10)),
+        ((1, 1, 0, 0, 0), (1, 1, 5, 10, 7)),
+        ((1000000, 15, 0, 0, 0), (1000000, 15, 0, 0, 0)),
+        ((900000, 7, 20000, 20000, 1), (900000, 7, 20000, 20000, 7)),
+        ((5, 2, most, 3, 1), (800000, 2, most, 10, 7)),
+        ((0, 4, 99, most, 1), (800000, 4, 5, most, 7)),
+        ((0, 6, 5, 0, 0), (800000, 6, 5, 0, 7)),
+        ((0, 6, adaptive, adaptive, 0), (800000, 6, adaptive, adaptive, 7)),
+        ((0, 6, adaptive, 5, 0), (800000, 6, adaptive, 5, 7)),
+        ((0, 6, 5, adaptive, 0), (800000, 6, 5, adaptive, 7)),
+        ((0, 8, 0, 0, most), (800000, 8, 5, 10, most)),
+        ((77, 0, 88, 99, 66), (800000, 0, 5, 10, 7)),
     ):
         assert set_raw(sock, ltp.THRESHOLDS, TH.pack(*value)) == 0, value
         assert thresholds(sock) == in_force
 
 
 def thresholds(sock: ltp.Socket) -> tuple[int, ...]:
-    return TH.unpack(sock.getsockopt(SOL_LTP, ltp.THRESHOLDS, 24))
+    return TH.unpack(sock.getsockopt(SOL_LTP, ltp.THRESHOLDS, 100))
 
 
 @pytest.mark.parametrize(
@@ -106,19 +111,81 @@ def thresholds(sock: ltp.Socket) -> tuple[int, ...]:
         ((ltp.U32_MAX, 7, 0, 0), errno.ERANGE),
         ((1, 2, ltp.TIME_MAX_US + 1, 0), errno.ERANGE),
         ((1, 4, 0, ltp.TIME_MAX_US + 1), errno.ERANGE),
-        ((1, 6, (1 << 64) - 1, 0), errno.ERANGE),
+        ((1, 6, (1 << 64) - 2, 0), errno.ERANGE),
+        ((1, 6, 0, (1 << 64) - 2), errno.ERANGE),
         ((1, 6, 20, 19), errno.EINVAL),
-        ((1, 8, 0, 0), errno.EINVAL),
+        ((1, 16, 0, 0), errno.EINVAL),
         ((1, ltp.U32_MAX, 0, 0), errno.EINVAL),
+        ((1, 8, 0, 0, ltp.TIME_MAX_US + 1), errno.ERANGE),
+        ((1, 8, 0, 0, ltp.ADAPTIVE), errno.ERANGE),
     ],
 )
-def test_bad_thresholds(sock: ltp.Socket, value: tuple[int, int, int, int], error: int) -> None:
-    good = TH.pack(5, 7, 6, 7)
+def test_bad_thresholds(sock: ltp.Socket, value: tuple[int, ...], error: int) -> None:
+    good = TH.pack(5, 15, 6, 7, 8)
     assert set_raw(sock, ltp.THRESHOLDS, good) == 0
-    assert set_raw(sock, ltp.THRESHOLDS, TH.pack(*value)) == error
-    for size in (0, 4, 8, 23, 25):
+    assert set_raw(sock, ltp.THRESHOLDS, TH.pack(*value, *[0] * (5 - len(value)))) == error
+    for size in (0, 4, 8, 23, 25, 31, 33):
         assert set_raw(sock, ltp.THRESHOLDS, good + bytes(1), size) == errno.EINVAL
-    assert sock.getsockopt(SOL_LTP, ltp.THRESHOLDS, 24) == good
+    # The structure as it was before it grew has no slack that could be set.
+    assert set_raw(sock, ltp.THRESHOLDS, good, 24) == errno.EINVAL
+    assert sock.getsockopt(SOL_LTP, ltp.THRESHOLDS, 100) == good
+
+
+def test_thresholds_before_they_grew(sock: ltp.Socket) -> None:
+    """The first 24 bytes are what older programs know."""
+    old = TH.pack(5, 7, 6, 7, 0)[:24]
+    assert set_raw(sock, ltp.THRESHOLDS, old) == 0
+    assert get_raw(sock, ltp.THRESHOLDS, 24)[:2] == (0, 24)
+    assert sock.getsockopt(SOL_LTP, ltp.THRESHOLDS, 24) == old
+    assert thresholds(sock) == (5, 7, 6, 7, 30000)
+
+
+def test_profile(sock: ltp.Socket, net: lab.Net) -> None:
+    """It stands for its slack, and comes before the namespace's."""
+    assert sock.get(ltp.PROFILE) == ltp.PROFILE_DCN
+    for profile, slack in ((ltp.PROFILE_WAN, 100000), (ltp.PROFILE_DCN, 30000)):
+        sock.set(ltp.PROFILE, profile)
+        assert sock.get(ltp.PROFILE) == profile
+        assert thresholds(sock)[4] == slack
+    net.hosts[0].family.set_config(profile=ltp.PROFILE_WAN, slack_us=77)
+    assert (sock.get(ltp.PROFILE), thresholds(sock)[4]) == (ltp.PROFILE_DCN, 30000)
+    sock.set_thresholds(slack_us=1)
+    assert (sock.get(ltp.PROFILE), thresholds(sock)[4]) == (ltp.PROFILE_DCN, 1)
+    sock.set_thresholds()
+    sock.set(ltp.PROFILE, 0)
+    assert (sock.get(ltp.PROFILE), thresholds(sock)[4]) == (ltp.PROFILE_WAN, 77)
+    for bad in (-1, 3, 256, 1 << 30):
+        assert set_raw(sock, ltp.PROFILE, struct.pack("=i", bad)) == errno.EINVAL
+    for size in (0, 1, 3, 5, 8):
+        assert set_raw(sock, ltp.PROFILE, bytes(8), size) == errno.EINVAL
+
+
+def test_epoch_flows(sock: ltp.Socket, net: lab.Net) -> None:
+    assert sock.get(ltp.EPOCH_FLOWS) == 64
+    net.hosts[0].family.set_config(epoch=5)
+    for value, in_force in ((1, 1), ((1 << 31) - 1, (1 << 31) - 1), (0, 0), (-1, 5)):
+        sock.set(ltp.EPOCH_FLOWS, value)
+        assert sock.get(ltp.EPOCH_FLOWS) == in_force
+    for bad in (-2, -(1 << 31)):
+        assert set_raw(sock, ltp.EPOCH_FLOWS, struct.pack("=i", bad)) == errno.EINVAL
+    for size in (0, 1, 3, 5, 8):
+        assert set_raw(sock, ltp.EPOCH_FLOWS, bytes(8), size) == errno.EINVAL
+
+
+def test_epoch(sock: ltp.Socket, net: lab.Net) -> None:
+    """It can be ended where there is one."""
+    one = struct.pack("=i", 1)
+    assert set_raw(sock, ltp.EPOCH, one) == errno.ENOTCONN
+    assert sock.get(ltp.EPOCH) == 0
+    host = net.alone()
+    pair = lab.Pair(host, host)
+    for end in pair.listener, pair.rx, pair.tx:
+        for bad in (0, -1, 2):
+            assert set_raw(end, ltp.EPOCH, struct.pack("=i", bad)) == errno.EINVAL
+        for size in (0, 1, 3, 5, 8):
+            assert set_raw(end, ltp.EPOCH, bytes(8), size) == errno.EINVAL
+        assert set_raw(end, ltp.EPOCH, one) == 0
+        assert end.get(ltp.EPOCH) == 0  # an epoch without flows is none
 
 
 def test_rcvtag(sock: ltp.Socket) -> None:
@@ -150,8 +217,13 @@ def test_info_is_read_only(sock: ltp.Socket) -> None:
 @pytest.mark.parametrize(
     "name, size",
     [
-        *((name, 4) for name in (*BOOLS, ltp.SEGSIZE, ltp.USER_TIMEOUT)),
-        (ltp.THRESHOLDS, 24),
+        *(
+            (name, 4)
+            for name in (
+                *BOOLS, ltp.SEGSIZE, ltp.USER_TIMEOUT, ltp.PROFILE, ltp.EPOCH, ltp.EPOCH_FLOWS
+            )
+        ),
+        (ltp.THRESHOLDS, 32),
         (ltp.CONGESTION, 16),
         (ltp.INFO, ltp.INFO_FORMAT.size),
     ],
@@ -175,7 +247,7 @@ def test_room_for_the_value(sock: ltp.Socket, name: int, size: int) -> None:
 
 
 def test_unknown_options(sock: ltp.Socket) -> None:
-    for name in (0, 1, 2, 3, 4, 15, 25, 99, -1):
+    for name in (0, 1, 2, 3, 4, 15, 29, 99, -1):
         assert set_raw(sock, name, bytes(4)) == errno.ENOPROTOOPT
         assert get_raw(sock, name, 4)[0] == errno.ENOPROTOOPT
     for level in (socket.IPPROTO_TCP, 132, 254):

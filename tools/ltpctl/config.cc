@@ -22,9 +22,9 @@ void PutU32(Request *request, const char *key, const std::string &value) {
     request->PutU32(type, key, parse(key, value));
 }
 
-template <uint16_t type>
+template <uint16_t type, uint64_t (*parse)(const std::string &, const std::string &)>
 void PutTime(Request *request, const char *key, const std::string &value) {
-    request->PutU64(type, key, ParseTimeUs(key, value));
+    request->PutU64(type, key, parse(key, value));
 }
 
 template <uint16_t type>
@@ -34,8 +34,11 @@ void PutName(Request *request, const char *key, const std::string &value) {
 
 const Setting kSettings[] = {
     {"fraction", PutU32<LTP_A_CONFIG_FRACTION_PPM, ParseFractionPpm>},
-    {"lt", PutTime<LTP_A_CONFIG_LT_US>},
-    {"deadline", PutTime<LTP_A_CONFIG_DEADLINE_US>},
+    {"lt", PutTime<LTP_A_CONFIG_LT_US, ParseThresholdUs>},
+    {"deadline", PutTime<LTP_A_CONFIG_DEADLINE_US, ParseThresholdUs>},
+    {"profile", PutU32<LTP_A_CONFIG_PROFILE, ParseProfile>},
+    {"slack", PutTime<LTP_A_CONFIG_SLACK_US, ParseSlackUs>},
+    {"epoch", PutU32<LTP_A_CONFIG_EPOCH, ParseCount>},
     {"cc", PutName<LTP_A_CONFIG_CC>},
     {"rcvbuf", PutU32<LTP_A_CONFIG_RCVBUF, ParseBytes>},
     {"sndbuf", PutU32<LTP_A_CONFIG_SNDBUF, ParseBytes>},
@@ -47,6 +50,9 @@ const std::vector<Field> kFields = {
     {LTP_A_CONFIG_FRACTION_PPM, Kind::kFraction, "fraction", "fraction"},
     {LTP_A_CONFIG_LT_US, Kind::kThreshold, "lt_us", "lt"},
     {LTP_A_CONFIG_DEADLINE_US, Kind::kThreshold, "deadline_us", "deadline"},
+    {LTP_A_CONFIG_PROFILE, Kind::kEnum, "profile", "profile", false, kProfiles},
+    {LTP_A_CONFIG_SLACK_US, Kind::kSlack, "slack_us", "slack"},
+    {LTP_A_CONFIG_EPOCH, Kind::kCount, "epoch", "epoch"},
     {LTP_A_CONFIG_CC, Kind::kText, "cc", "cc"},
     {LTP_A_CONFIG_RCVBUF, Kind::kU32, "rcvbuf", "rcvbuf"},
     {LTP_A_CONFIG_SNDBUF, Kind::kU32, "sndbuf", "sndbuf"},
@@ -104,12 +110,18 @@ const Object kConfig = {
     "where  KEY VALUE := { fraction SHARE  enough of a tolerant flow's segments from lt on\n"
     "                    | lt TIME         from a flow's first packet: the LT threshold\n"
     "                    | deadline TIME   from which only critical segments count\n"
+    "                    | profile PROFILE how patient an adaptive deadline is\n"
+    "                    | slack TIME      from the group's largest lt to an adaptive deadline\n"
+    "                    | epoch NUMBER    of flows after which adaptive thresholds change\n"
     "                    | cc NAME         congestion control of new associations\n"
     "                    | rcvbuf SIZE     SO_RCVBUF of new sockets\n"
     "                    | sndbuf SIZE     SO_SNDBUF of new sockets\n"
     "                    | dead TIME }     without any answer: the association is dead\n"
     "       SHARE := 0.9 | 90%\n"
-    "       TIME := 300us | 20ms | 1.5s | none; a number alone counts microseconds\n"
+    "       TIME := 300us | 20ms | 1.5s | none; a number alone counts microseconds;\n"
+    "               of lt and deadline also adaptive, of slack also profile\n"
+    "       PROFILE := dcn | wan\n"
+    "       NUMBER := 64 | none\n"
     "       SIZE := 65536 | 64K | 8M | 1G\n",
     {{"show", Show}, {"set", Set}},
 };

@@ -71,6 +71,10 @@ bool PrintField(Printer &printer, const Field &field, const Message::Attribute &
             return PrintAs<uint32_t>(printer, field, attribute, &Printer::TimeMs);
         case Kind::kThreshold:
             return PrintAs<uint64_t>(printer, field, attribute, &Printer::ThresholdUs);
+        case Kind::kSlack:
+            return PrintAs<uint64_t>(printer, field, attribute, &Printer::SlackUs);
+        case Kind::kCount:
+            return PrintAs<uint32_t>(printer, field, attribute, &Printer::Count);
         case Kind::kFraction:
             return PrintAs<uint32_t>(printer, field, attribute, &Printer::FractionPpm);
         case Kind::kRate:

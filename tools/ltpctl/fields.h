@@ -17,7 +17,9 @@ enum class Kind {
     kTimeU32,    // microseconds
     kTimeU64,    // microseconds
     kMillisU32,  // milliseconds
-    kThreshold,  // microseconds in 64 bits, 0 is none
+    kThreshold,  // microseconds in 64 bits, 0 is none, all bits are adaptive
+    kSlack,      // microseconds in 64 bits, all bits are the profile's
+    kCount,      // 32 bits, 0 is none
     kFraction,   // millionths in 32 bits
     kRate,       // bytes a second in 64 bits
     kText,

@@ -34,6 +34,7 @@ const std::vector<Field> kFields = {
     {LTP_A_FLOW_FRACTION_PPM, Kind::kFraction, "fraction", "fraction"},
     {LTP_A_FLOW_LT_US, Kind::kThreshold, "lt_us", "lt"},
     {LTP_A_FLOW_DEADLINE_US, Kind::kThreshold, "deadline_us", "deadline"},
+    {LTP_A_FLOW_CALIBRATING, Kind::kFlag, "calibrating", "calibrating"},
 };
 
 void Show(const Format &format, const Arguments &arguments) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "printer.h"
 
+#include <linux/ltp.h>
+
 #include "units.h"
 
 namespace ltpctl {
@@ -136,7 +138,21 @@ void Printer::TimeMs(const char *key, const char *label, uint32_t ms) {
 }
 
 void Printer::ThresholdUs(const char *key, const char *label, uint64_t us) {
-    Value(key, label, std::to_string(us), us ? FormatTimeUs(us) : "none", false);
+    if (us == LTP_TIME_ADAPTIVE)
+        Text(key, label, "adaptive");
+    else
+        Value(key, label, std::to_string(us), us ? FormatTimeUs(us) : "none", false);
+}
+
+void Printer::SlackUs(const char *key, const char *label, uint64_t us) {
+    if (us == LTP_TIME_ADAPTIVE)
+        Text(key, label, "profile");
+    else
+        TimeUs(key, label, us);
+}
+
+void Printer::Count(const char *key, const char *label, uint32_t count) {
+    Value(key, label, std::to_string(count), count ? std::to_string(count) : "none", false);
 }
 
 void Printer::FractionPpm(const char *key, const char *label, uint32_t ppm) {

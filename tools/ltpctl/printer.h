@@ -39,8 +39,12 @@ class Printer {
     void Flag(const char *key, const char *label, bool value);
     void TimeUs(const char *key, const char *label, uint64_t us);
     void TimeMs(const char *key, const char *label, uint32_t ms);
-    // A threshold in time: 0 is "none" in text.
+    // A threshold in time: 0 is "none" in text, LTP_TIME_ADAPTIVE is "adaptive" everywhere.
     void ThresholdUs(const char *key, const char *label, uint64_t us);
+    // LTP_TIME_ADAPTIVE is "profile": that of the profile.
+    void SlackUs(const char *key, const char *label, uint64_t us);
+    // 0 is "none" in text.
+    void Count(const char *key, const char *label, uint32_t count);
     void FractionPpm(const char *key, const char *label, uint32_t ppm);
     void Rate(const char *key, const char *label, uint64_t bytes_a_second);
     // "10.0.0.1:5000", "[fe80::1]:5000"; in JSON two members, of which `prefix` begins the keys.

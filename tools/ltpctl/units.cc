@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "units.h"
 
+#include <linux/ltp.h>
+
 #include <cstdio>
 #include <cstring>
 #include <limits>
@@ -17,6 +19,7 @@ struct Unit {
 
 const Unit kTimeUnits[] = {{"us", 1}, {"ms", 1000}, {"s", 1000000}, {"", 1}};
 const Unit kShareUnits[] = {{"%", 10000}, {"", 1000000}};
+const Unit kCountUnits[] = {{"", 1}};
 const Unit kByteUnits[] = {{"K", 1ULL << 10}, {"M", 1ULL << 20}, {"G", 1ULL << 30}, {"", 1}};
 
 // A decimal number times the unit behind it, exactly. False if it is no such thing, does not come
@@ -84,6 +87,25 @@ uint64_t ParseTimeUs(const std::string &name, const std::string &text) {
     return us;
 }
 
+uint64_t ParseThresholdUs(const std::string &name, const std::string &text) {
+    uint64_t us;
+    if (text == "none") return 0;
+    if (text == "adaptive") return LTP_TIME_ADAPTIVE;
+    if (!ParseScaled(text, kTimeUnits, std::numeric_limits<uint64_t>::max() - 1, &us))
+        throw UsageError(Quoted(name, text) +
+                         "a time: write 20ms, 1.5s, 300us (the default unit), none or adaptive");
+    return us;
+}
+
+uint64_t ParseSlackUs(const std::string &name, const std::string &text) {
+    uint64_t us;
+    if (text == "profile") return LTP_TIME_ADAPTIVE;
+    if (!ParseScaled(text, kTimeUnits, std::numeric_limits<uint64_t>::max() - 1, &us))
+        throw UsageError(Quoted(name, text) +
+                         "a time: write 20ms, 1.5s, 300us (the default unit) or profile");
+    return us;
+}
+
 uint32_t ParseTimeMs(const std::string &name, const std::string &text) {
     uint64_t us = ParseTimeUs(name, text);
     if (us % 1000 || us / 1000 > std::numeric_limits<uint32_t>::max())
@@ -97,6 +119,22 @@ uint32_t ParseFractionPpm(const std::string &name, const std::string &text) {
         throw UsageError(Quoted(name, text) +
                          "a share with at most six decimals: write 0.9 or 90%");
     return static_cast<uint32_t>(ppm);
+}
+
+static_assert(__LTP_PROFILES == 3, "name the new profile here");
+
+uint32_t ParseProfile(const std::string &name, const std::string &text) {
+    for (uint32_t i = LTP_PROFILE_DCN; i < kProfiles.size(); i++)
+        if (text == kProfiles[i]) return i;
+    throw UsageError(Quoted(name, text) + "a profile: write dcn or wan");
+}
+
+uint32_t ParseCount(const std::string &name, const std::string &text) {
+    uint64_t count;
+    if (text == "none") return 0;
+    if (!ParseScaled(text, kCountUnits, std::numeric_limits<uint32_t>::max(), &count))
+        throw UsageError(Quoted(name, text) + "a number: write 64 or none");
+    return static_cast<uint32_t>(count);
 }
 
 uint32_t ParseBytes(const std::string &name, const std::string &text) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace ltpctl {
 
@@ -14,10 +15,20 @@ namespace ltpctl {
 
 // "20ms", "1.5s", "300us", "none"; a number without unit counts microseconds.
 uint64_t ParseTimeUs(const std::string &name, const std::string &text);
-// The same, in whole milliseconds.
+// The same, or "adaptive".
+uint64_t ParseThresholdUs(const std::string &name, const std::string &text);
+// The same, or "profile".
+uint64_t ParseSlackUs(const std::string &name, const std::string &text);
+// In whole milliseconds.
 uint32_t ParseTimeMs(const std::string &name, const std::string &text);
 // "0.9" or "90%", in millionths.
 uint32_t ParseFractionPpm(const std::string &name, const std::string &text);
+// "dcn" or "wan", as enum ltp_profile.
+uint32_t ParseProfile(const std::string &name, const std::string &text);
+// In the order of enum ltp_profile. Inline: tables of other files are made of it.
+inline const std::vector<const char *> kProfiles = {"unset", "dcn", "wan"};
+// "64" or "none", which is 0.
+uint32_t ParseCount(const std::string &name, const std::string &text);
 // "65536", "64K", "8M", "1G": powers of 1024.
 uint32_t ParseBytes(const std::string &name, const std::string &text);
 

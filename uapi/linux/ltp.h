@@ -37,6 +37,9 @@
 #define LTP_CONGESTION	22	/* char[LTP_CC_NAME_MAX]: congestion control */
 #define LTP_INFO	23	/* struct ltp_info, read only */
 #define LTP_SEGSIZE	24	/* int: largest seg_size to send, 0: from MTU */
+#define LTP_PROFILE	25	/* int: enum ltp_profile */
+#define LTP_EPOCH	26	/* int: 1 ends the epoch; read: how many ended */
+#define LTP_EPOCH_FLOWS	27	/* int: flows in an epoch, 0: only LTP_EPOCH */
 
 /* int: milliseconds after which a peer that does not answer is dead; 0: as set for the namespace */
 #define LTP_USER_TIMEOUT	28
@@ -149,24 +152,39 @@ struct ltp_report {
  * @fraction_ppm: share of the segments that is enough, in millionths;
  *	1 to 1000000
  * @set: which members the socket fixes itself (LTP_SET_*); the others come
- *	from the namespace
+ *	from a rule for its peer, else from the namespace
  * @lt_us: time from the flow's first packet, in microseconds, from which the
- *	fraction is enough; 0: the flow is waited for until it is whole
- * @deadline_us: time from which only the critical segments count; 0: none
+ *	fraction is enough; 0: never; LTP_TIME_ADAPTIVE: from the path
+ * @deadline_us: time from which only the critical segments count; 0: none;
+ *	LTP_TIME_ADAPTIVE: the largest LT threshold of the group and the slack
+ * @slack_us: that slack; instead of the profile's
+ *
+ * It grows at its end only; the first 24 bytes alone are taken as well.
  */
 struct ltp_thresholds {
 	__u32 fraction_ppm;
 	__u32 set;
 	__aligned_u64 lt_us;
 	__aligned_u64 deadline_us;
+	__aligned_u64 slack_us;
 };
 
 #define LTP_SET_FRACTION	0x1
 #define LTP_SET_LT		0x2
 #define LTP_SET_DEADLINE	0x4
+#define LTP_SET_SLACK		0x8
 
 #define LTP_FRACTION_MAX	1000000		/* the whole, in millionths */
 #define LTP_TIME_MAX_US		3600000000ULL	/* one hour */
+#define LTP_TIME_ADAPTIVE	0xffffffffffffffffULL
+
+/* LTP_PROFILE: how patient a deadline is that adapts. */
+enum ltp_profile {
+	LTP_PROFILE_UNSET = 0,	/* from a rule, else from the namespace */
+	LTP_PROFILE_DCN,	/* a data centre: slack 30 ms */
+	LTP_PROFILE_WAN,	/* a wide area: slack 100 ms */
+	__LTP_PROFILES
+};
 
 /* struct ltp_info.state */
 enum ltp_state {
@@ -222,6 +240,11 @@ enum ltp_state {
  * @last_ack_received_us: since an ACK last came
  * @last_data_received_us: since DATA was last accepted
  * @last_heard_us: since any packet came
+ * @calibrating: 1: no flow has come yet from which thresholds can be computed
+ * @lt_us: the LT threshold that counts in its group: the largest of its
+ *	tolerant flows that come in, else that of the last one; 0: none is known
+ * @deadline_us: the deadline that goes with it, 0: none
+ * @epochs: epochs that have ended
  * @reserved: 0
  *
  * Times are in microseconds; those of 32 bits stop at U32_MAX, 71 minutes,
@@ -269,6 +292,10 @@ struct ltp_info {
 	__u32 last_ack_received_us;
 	__u32 last_data_received_us;
 	__u32 last_heard_us;
+	__u32 calibrating;
+	__aligned_u64 lt_us;
+	__aligned_u64 deadline_us;
+	__u32 epochs;
 	__u32 reserved;
 };
 

@@ -61,6 +61,8 @@ ltp::Wait wait_of(int timeout_ms) {
 
 ltp::Duration us(std::uint64_t n) { return ltp::Duration(static_cast<ltp::Duration::rep>(n)); }
 
+ltp::Duration threshold(std::uint64_t n) { return n == LTP_TIME_ADAPTIVE ? ltp::kAdaptive : us(n); }
+
 int null_argument() {
     return failed(EINVAL, "a pointer that must not be NULL is NULL: check the arguments");
 }
@@ -110,8 +112,8 @@ int ltpl_set_thresholds(ltpl_socket *s, const struct ltp_thresholds *t) {
         ltp::Thresholds out;
         if (t->set & LTP_SET_FRACTION)
             out.fraction = static_cast<double>(t->fraction_ppm) / LTP_FRACTION_MAX;
-        if (t->set & LTP_SET_LT) out.lt = us(t->lt_us);
-        if (t->set & LTP_SET_DEADLINE) out.deadline = us(t->deadline_us);
+        if (t->set & LTP_SET_LT) out.lt = threshold(t->lt_us);
+        if (t->set & LTP_SET_DEADLINE) out.deadline = threshold(t->deadline_us);
         s->socket.set_thresholds(out);
         return 0;
     });

@@ -247,6 +247,10 @@ void Socket::set_thresholds(const Thresholds &thresholds) {
     const auto time = [&t](const char *name, std::optional<Duration> d,
                            std::uint32_t bit) -> std::uint64_t {
         if (!d) return 0;
+        if (*d == kAdaptive) {
+            t.set |= bit;
+            return LTP_TIME_ADAPTIVE;
+        }
         if (d->count() < 0 || static_cast<std::uint64_t>(d->count()) > LTP_TIME_MAX_US)
             throw Error(EINVAL, std::string(name) + " must be between 0 and one hour");
         t.set |= bit;
@@ -264,8 +268,8 @@ Thresholds Socket::thresholds() const {
 
     if (getsockopt(fd_, SOL_LTP, LTP_THRESHOLDS, &t, &size)) fail(Operation::option, errno, who_);
     out.fraction = static_cast<double>(t.fraction_ppm) / LTP_FRACTION_MAX;
-    out.lt = Duration(t.lt_us);
-    out.deadline = Duration(t.deadline_us);
+    out.lt = t.lt_us == LTP_TIME_ADAPTIVE ? kAdaptive : Duration(t.lt_us);
+    out.deadline = t.deadline_us == LTP_TIME_ADAPTIVE ? kAdaptive : Duration(t.deadline_us);
     return out;
 }
 

@@ -67,7 +67,11 @@ struct Report {
     Map map;  ///< the receiver's map
 };
 
-/// When a tolerant flow may be closed early. What has no value comes from the namespace.
+/// Of a threshold: it adapts to the path.
+constexpr Duration kAdaptive = Duration::max();
+
+/// When a tolerant flow may be closed early. What has no value comes from a rule or the namespace,
+/// and at first adapts to the path.
 struct Thresholds {
     std::optional<double>
         fraction{};  ///< share of the segments that is enough from lt on, above 0 to 1

@@ -44,6 +44,14 @@ std::optional<ltp::Duration> duration(std::optional<double> seconds) {
     return ltp::Duration(static_cast<ltp::Duration::rep>(*seconds * 1e6 + 0.5));
 }
 
+double seconds(ltp::Duration d);
+
+// What adapts has no value.
+std::optional<double> threshold(std::optional<ltp::Duration> d) {
+    if (!d || *d == ltp::kAdaptive) return std::nullopt;
+    return seconds(*d);
+}
+
 double seconds(ltp::Duration d) { return static_cast<double>(d.count()) / 1e6; }
 
 at::Tensor map_tensor(const ltp::Map &map) {
@@ -305,9 +313,8 @@ PYBIND11_MODULE(_native, m) {
              [](Connection &c) {
                  const ltp::Thresholds t =
                      c.with_socket([](ltp::Socket &s) { return s.thresholds(); });
-                 return py::make_tuple(t.fraction.value_or(1),
-                                       seconds(t.lt.value_or(ltp::Duration(0))),
-                                       seconds(t.deadline.value_or(ltp::Duration(0))));
+                 return py::make_tuple(t.fraction.value_or(1), threshold(t.lt),
+                                       threshold(t.deadline));
              })
         .def(
             "set_buffers",

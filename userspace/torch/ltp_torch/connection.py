@@ -21,11 +21,13 @@ class Thresholds(NamedTuple):
         it is whole
     deadline
         seconds since the first packet from which only the critical segments count; 0: there is none
+
+    A time that is None adapts to the path and to the group.
     """
 
     fraction: float
-    lt: float
-    deadline: float
+    lt: Optional[float]
+    deadline: Optional[float]
 
 
 class _Endpoint:
@@ -61,7 +63,7 @@ class _Endpoint:
             it is whole
         :param deadline: seconds; from then on only the critical segments count; 0: never
 
-        What is None is left to the network namespace (``ltpctl set``).
+        What is None is left to the network namespace (``ltpctl set``), where it adapts at first.
         """
         self._native.set_thresholds(fraction, lt, deadline)
 
