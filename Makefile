@@ -16,7 +16,7 @@ run := scripts/lab/run
 pytest := python3 -m pytest -q -p no:cacheprovider
 plain := $(run) --kernel plain --
 
-.PHONY: all modules userspace tools lab lab-programs demo check check-kunit check-lib check-net check-torch check-kernels \
+.PHONY: all modules userspace tools lab lab-programs demo check check-kunit check-lib check-net check-matrix check-torch check-kernels \
 	check-debug check-kasan check-lockdep check-soak check-soak-plain check-soak-kasan check-soak-lockdep coverage gathers lint clean help
 
 all: ##              the module for KDIR (default: the running kernel), the library and the tools, for this host
@@ -66,6 +66,9 @@ check-lib: lab-programs ## what of the library needs no module
 check-net: lab-programs ## sockets, tools and packets, by pytest in the lab; T='-k NAME' selects
 	@status=0; $(plain) $(pytest) $(T) /ltp/tests/net || status=$$?; \
 	$(run) --sim -- $(pytest) $(T) /ltp/tests/net/sim || status=$$?; exit $$status
+
+check-matrix: lab-programs ## reliable and tolerant messages over all bad links there are, in virtual time: half an hour; LTP_SEED=
+	@LTP_MATRIX=all $(run) --sim -- $(pytest) $(T) /ltp/tests/net/sim/test_matrix.py
 
 check-torch: lab-programs ## the PyTorch package, by pytest in the lab
 	@$(plain) $(pytest) $(T) /ltp/tests/torch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Large messages over bad links: what would take minutes takes seconds where time is virtual."""
+"""A large message, and many small ones, over bad links; test_matrix.py has all kinds of them."""
 import pytest
 
 from tests.net import lab, ltp
@@ -48,19 +48,3 @@ def test_both_maps_are_equal(pair: lab.Pair) -> None:
         report, segments, _ = wait_report(pair.tx, 300)
         assert (report.tag, report.reason) == (tag, got.rcvinfo.reason)
         assert segments == got.rcvmap
-
-
-TROUBLES = ["", "duplicate 10%", "reorder 30%", "corrupt 2%"]
-
-
-@pytest.mark.parametrize("loss", [0, 1, 10, 30])
-@pytest.mark.parametrize("mtu", [576, 1280, 1500, 9000])
-def test_matrix(net: lab.Net, loss: int, mtu: int) -> None:
-    """Loss x trouble x MTU x size: nothing is wrong anywhere."""
-    pair = net.pair(mtu)
-    for i, trouble in enumerate(TROUBLES):
-        what = f"delay 1ms 100us loss {loss}% {trouble}"
-        pair.tx_host.netem(what, seed=100 + i)
-        pair.rx_host.netem(what, seed=200 + i)
-        for size in (1, 1000, 65536, 2 * MIB):
-            carry(pair, size, i)
