@@ -75,7 +75,8 @@ void ltp_info_fill(struct sock *sk, struct ltp_info *info)
 	info->rttvar_us = ltp_info_us(tx->loss.rttvar_ns);
 	info->rtprop_us = ltp_info_us(tx->loss.min_rtt_ns);
 	info->cwnd = tx->cc.cwnd;
-	info->pacing_rate = tx->cc.pacing_rate;
+	info->pacing_rate = min_t(u64, tx->cc.pacing_rate,
+				  READ_ONCE(sk->sk_max_pacing_rate));
 	info->in_flight = tx->flight;
 	info->peer_window = tx->window;
 	info->probes = tx->probes;

@@ -245,6 +245,7 @@ static int ltp_input_deliver(struct sock *sk, struct sk_buff *skb,
 	    sk_filter(sk, skb))
 		return LTP_MIB_DROP_FILTER;
 	nf_reset_ct(skb);
+	sk_incoming_cpu_update(sk);
 	if (p->type == LTP_INIT) {
 		if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
 			return LTP_MIB_DROP_STATE;

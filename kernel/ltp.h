@@ -375,6 +375,8 @@ struct ltp_flow_tx {
  * @tries: rounds of CLOSE sent in vain
  * @elapsed_ns: first packet to end
  * @tag: the sending program's
+ * @placed_at: the reader's buffer that part of it is in, NULL: none is
+ * @placed_room: how large that buffer is
  * @id: flow id
  * @len: length of the message
  * @seg_size: bytes in a segment
@@ -392,7 +394,6 @@ struct ltp_flow_tx {
  * @tolerant: may be closed early
  * @ack_dup: the packet to answer was a duplicate
  * @last: the sender said that it has sent all segments once
- * @placed: part of it is in a reader's buffer
  * @read: the reader has had it
  */
 struct ltp_flow_rx {
@@ -412,6 +413,8 @@ struct ltp_flow_rx {
 	u32 tries;
 	u64 elapsed_ns;
 	u64 tag;
+	const void *placed_at;
+	size_t placed_room;
 	u32 id;
 	u32 len;
 	u32 seg_size;
@@ -429,7 +432,6 @@ struct ltp_flow_rx {
 	bool tolerant;
 	bool ack_dup;
 	bool last;
-	bool placed;
 	bool read;
 };
 

@@ -68,6 +68,34 @@ bool ltp_rx_readable(const struct sock *sk)
 			ltp_rx_worth_placing(sk, flow));
 }
 
+/* Where a buffer begins; of one that is no program's, where its pieces are. */
+static const void *ltp_rx_buffer(const struct iov_iter *to)
+{
+	if (iter_is_ubuf(to))
+		return (const void __force *)to->ubuf + to->iov_offset;
+	if (iter_is_iovec(to))
+		return (const void __force *)iter_iov_addr(to);
+	return to->bvec;
+}
+
+/**
+ * ltp_rx_same_buffer() - is what was placed in this buffer?
+ * @flow: a flow, of which part may have been placed by an earlier call
+ * @to: the reader's buffer, from its beginning
+ *
+ * It is not copied again: with another buffer it would be missing there.
+ *
+ * Context: socket owned.
+ * Return: whether the flow can go on in this buffer
+ */
+bool ltp_rx_same_buffer(const struct ltp_flow_rx *flow,
+			const struct iov_iter *to)
+{
+	return !flow->placed_at || !iov_iter_count(to) ||
+	       (flow->placed_at == ltp_rx_buffer(to) &&
+		flow->placed_room == iov_iter_count(to));
+}
+
 static int ltp_rx_place_skb(const struct ltp_flow_rx *flow,
 			    const struct sk_buff *skb,
 			    const struct iov_iter *to)
@@ -108,7 +136,8 @@ int ltp_rx_place(struct sock *sk, struct ltp_flow_rx *flow,
 	while ((skb = skb_peek(&flow->queue))) {
 		if (ltp_rx_place_skb(flow, skb, to))
 			return -EFAULT;
-		flow->placed = true;
+		flow->placed_at = ltp_rx_buffer(to);
+		flow->placed_room = iov_iter_count(to);
 		__skb_unlink(skb, &flow->queue);
 		flow->queued -= skb->truesize;
 		bytes += skb->truesize;

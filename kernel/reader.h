@@ -10,6 +10,8 @@ bool ltp_rx_readable(const struct sock *sk);
 bool ltp_rx_worth_placing(const struct sock *sk,
 			  const struct ltp_flow_rx *flow);
 bool ltp_rx_full(const struct sock *sk, const struct ltp_flow_rx *flow);
+bool ltp_rx_same_buffer(const struct ltp_flow_rx *flow,
+			const struct iov_iter *to);
 int ltp_rx_place(struct sock *sk, struct ltp_flow_rx *flow,
 		 const struct iov_iter *to, bool peek);
 int ltp_rx_fill_holes(const struct ltp_flow_rx *flow,

@@ -146,6 +146,8 @@ static int ltp_recv_one(struct sock *sk, struct msghdr *msg, int flags,
 
 		if (flow && flow->reason == LTP_LOST)
 			flow = NULL;
+		if (flow && !ltp_rx_same_buffer(flow, &to))
+			return -EINVAL;
 		if (flow && flow->reason != LTP_OPEN)
 			return ltp_recv_flow(sk, flow, msg, flags);
 		ret = ltp_recv_state(sk);

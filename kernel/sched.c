@@ -33,11 +33,16 @@ static struct ltp_seg *ltp_tx_next(struct ltp_tx *tx)
 	return fresh ?: again;
 }
 
-static u64 ltp_tx_rate(const struct ltp_tx *tx)
+/* The smallest of what congestion control, peer and program say; 0: any. */
+static u64 ltp_tx_rate(const struct sock *sk)
 {
-	if (!tx->ceiling || !tx->cc.pacing_rate)
-		return tx->cc.pacing_rate ?: tx->ceiling;
-	return min(tx->cc.pacing_rate, tx->ceiling);
+	const struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	u64 rate = READ_ONCE(sk->sk_max_pacing_rate);
+
+	if (rate == ~0UL)
+		rate = 0;
+	return min_not_zero(rate, min_not_zero(tx->cc.pacing_rate,
+					       tx->ceiling));
 }
 
 /**
@@ -81,7 +86,7 @@ void ltp_tx_stamp(struct sock *sk, struct ltp_seg *seg, u64 now)
 	tx->bytes += seg->len;
 	tx->last_sent_ns = now;
 	tx->data_ns = now;
-	ltp_pacing_sent(&tx->pacing, ltp_tx_rate(tx), seg->len, now);
+	ltp_pacing_sent(&tx->pacing, ltp_tx_rate(sk), seg->len, now);
 }
 
 static bool ltp_tx_fits(const struct ltp_tx *tx, const struct ltp_seg *seg)

@@ -274,6 +274,17 @@ static void ltp_unhash(struct sock *sk)
 {
 }
 
+/*
+ * Pages of a pipe are another buffer each time, and a message that is longer
+ * than they are would be cut in silence.
+ */
+static ssize_t ltp_splice_read(struct socket *sock, loff_t *ppos,
+			       struct pipe_inode_info *pipe, size_t len,
+			       unsigned int flags)
+{
+	return -EINVAL;
+}
+
 struct proto ltp_prot = {
 	.name			= "LTP",
 	.owner			= THIS_MODULE,
@@ -323,6 +334,7 @@ const struct proto_ops ltp_proto_ops = {
 	.sendmsg	= inet_sendmsg,
 	.recvmsg	= inet_recvmsg,
 	.mmap		= sock_no_mmap,
+	.splice_read	= ltp_splice_read,
 };
 
 #if IS_ENABLED(CONFIG_IPV6)

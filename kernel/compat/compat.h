@@ -26,6 +26,7 @@
 #include <linux/ipv6.h>
 #include <linux/skbuff.h>
 #include <linux/uaccess.h>
+#include <linux/uio.h>
 #include <net/inet_sock.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
@@ -188,6 +189,13 @@ static inline void sk_drops_inc(struct sock *sk)
 #define inet6_clear_bit(nr, sk) ((void)(inet6_sk(sk)->LTP_INET6_##nr = 0))
 #define inet6_assign_bit(nr, sk, val)					\
 	((void)(inet6_sk(sk)->LTP_INET6_##nr = !!(val)))
+#endif
+
+/* ---- system calls ---- */
+
+/* 6.4: where the first piece of a program's buffer is. */
+#ifndef iter_iov_addr
+#define iter_iov_addr(iter) ((iter)->iov->iov_base + (iter)->iov_offset)
 #endif
 
 /* ---- IPv6 ---- */

@@ -2,8 +2,14 @@
 """Socket options: every one with right and wrong values, sizes and pointers."""
 import ctypes
 import errno
+import mmap
+import re
+import select
 import socket
 import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -315,3 +321,238 @@ def test_ttl_and_tos_are_on_the_wire(net: lab.Net) -> None:
     sock.connect_ex(("10.1.0.2", 5000))
     frame = far.sock.recv(100)
     assert (frame[1], frame[8], frame[9]) == (0x28, 9, ltp.IPPROTO_LTP)
+
+
+# ---- every option with every wrong size and pointer
+
+SETTABLE = {
+    **{name: struct.pack("=i", 1) for name in BOOLS},
+    ltp.SEGSIZE: struct.pack("=i", 512),
+    ltp.THRESHOLDS: TH.pack(5, 7, 6, 7),
+    ltp.RCVTAG: bytes(8),
+}
+READABLE = {**{name: 4 for name in (*BOOLS, ltp.SEGSIZE)}, ltp.THRESHOLDS: 24,
+            ltp.CONGESTION: 16, ltp.INFO: ltp.INFO_FORMAT.size}
+INT_MAX = (1 << 31) - 1
+POINTERS = {"good": None, "NULL": 0, "bad": calls.BAD_POINTER}
+
+
+def set_at(sock: ltp.Socket, name: int, address: int, size: int) -> int:
+    where = ctypes.c_void_p(address)
+    return -calls.result(lab.libc.setsockopt(sock.fileno(), SOL_LTP, name, where, size))
+
+
+@pytest.mark.parametrize("pointer", POINTERS)
+@pytest.mark.parametrize("name", SETTABLE)
+def test_sizes_and_pointers(sock: ltp.Socket, name: int, pointer: str) -> None:
+    """The size is looked at before the value."""
+    right = len(SETTABLE[name])
+    value = bytearray(SETTABLE[name].ljust(64, b"\0"))
+    address = POINTERS[pointer]
+    where = calls.address_of(value) if address is None else address
+    for size in (0, 1, right - 1, right + 1, 2 * right, 4096, 1 << 20, INT_MAX, -1, -INT_MAX):
+        assert set_at(sock, name, where, size) == errno.EINVAL, size
+    assert set_at(sock, name, where, right) == (0 if pointer == "good" else errno.EFAULT)
+    # Of two pages only the first is there, and the value reaches into the second.
+    pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+    start = calls.address_of(pages)
+    assert lab.libc.munmap(ctypes.c_void_p(start + mmap.PAGESIZE), mmap.PAGESIZE) == 0
+    assert set_at(sock, name, start + mmap.PAGESIZE - right + 1, right) == errno.EFAULT
+
+
+def test_sizes_and_pointers_of_a_name(sock: ltp.Socket) -> None:
+    """LTP_CONGESTION takes a string of any length but 0."""
+    for pointer in (0, calls.BAD_POINTER):
+        for size in (1, 16, 4096, INT_MAX):
+            assert set_at(sock, ltp.CONGESTION, pointer, size) == errno.EFAULT
+        assert set_at(sock, ltp.CONGESTION, pointer, 0) == errno.EINVAL
+    name = bytearray(b"bdp".ljust(16, b"\0"))
+    assert set_at(sock, ltp.CONGESTION, calls.address_of(name), INT_MAX) == 0
+    assert set_at(sock, ltp.CONGESTION, calls.address_of(name), -1) == errno.EINVAL
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_pointers_of_getsockopt(sock: ltp.Socket, name: int) -> None:
+    size = ctypes.c_int(READABLE[name])
+
+    def get(value: int, length: "ctypes._CArgObject | None") -> int:
+        where = ctypes.c_void_p(value)
+        return -calls.result(
+            lab.libc.getsockopt(sock.fileno(), SOL_LTP, name, where, length)
+        )
+
+    space = bytearray(READABLE[name])
+    assert get(calls.address_of(space), None) == errno.EFAULT
+    for bad in (0, calls.BAD_POINTER):
+        assert get(bad, ctypes.byref(size)) == errno.EFAULT
+        nothing = ctypes.c_int(0)
+        assert get(bad, ctypes.byref(nothing)) == 0 and nothing.value == 0
+    for negative in (-1, -INT_MAX - 1):
+        assert get(calls.address_of(space), ctypes.byref(ctypes.c_int(negative))) == errno.EINVAL
+
+
+def test_options_that_are_none(sock: ltp.Socket) -> None:
+    """Of the level there is no other number, and there is no level of the next number."""
+    known = {*SETTABLE, *READABLE}
+    for name in (*range(-2, 64), 255, 1 << 16, INT_MAX):
+        error = set_raw(sock, name, bytes(64))
+        assert (error == errno.ENOPROTOOPT) == (name not in {*SETTABLE, ltp.CONGESTION}), name
+        if name not in known:
+            assert get_raw(sock, name, 64)[0] == errno.ENOPROTOOPT
+    # SOL_TCP, SOL_UDP, SOL_IPV6, SOL_SCTP, and around LTP's own
+    for level in (6, 17, 41, 132, 252, 254, 255, -1):
+        assert calls.error_of(sock.setsockopt, level, ltp.HOLES, 1) == errno.ENOPROTOOPT
+        assert calls.error_of(sock.getsockopt, level, ltp.HOLES) == errno.ENOPROTOOPT
+
+
+# ---- the options that all sockets have
+
+NO_TCP = {  # where TCP, or its state, is another thing
+    socket.SOL_SOCKET: {"SO_TYPE", "SO_PROTOCOL", "SO_SNDBUF", "SO_RCVBUF", "SO_COOKIE",
+                        "SO_MEMINFO", "SO_PEEK_OFF", "SO_ZEROCOPY", "SO_RCVLOWAT",
+                        "SO_DEVMEM_DONTNEED"},
+    # TCP keeps the bits of ECN of IP_TOS, and has no multicast (32 on).
+    socket.SOL_IP: {1, 9, *range(32, 50)},
+}
+VALUES = (b"\1\0\0\0", bytes(4), b"\xff" * 4, b"", b"\1", struct.pack("=ii", 1, 5),
+          struct.pack("=qq", 1, 5))
+
+
+def generic_options() -> dict[int, str]:
+    """Of SOL_SOCKET, by the header that programs are compiled with."""
+    text = Path("/usr/include/asm-generic/socket.h").read_text(encoding="ascii")
+    return {int(n): name for name, n in re.findall(r"#define (SO_\w+)\s+(\d+)\b", text)}
+
+
+def attempt(new: Callable[[], socket.socket], level: int, name: int, value: bytes) -> list[object]:
+    """What setting says, and what reading says afterwards."""
+    with new() as sock:
+        said: list[object] = [calls.error_of(sock.setsockopt, level, name, value)]
+        try:
+            said.append(sock.getsockopt(level, name, 64))
+        except OSError as error:
+            said.append(error.errno)
+    return said
+
+
+def test_same_as_tcp(net: lab.Net) -> None:
+    """Each option of the levels SOL_SOCKET and SOL_IP, set and read."""
+    host = net.alone()
+    timeouts = {20, 21, 66, 67}  # lab.Host.socket() sets them
+    names = {socket.SOL_SOCKET: generic_options(), socket.SOL_IP: {n: n for n in range(1, 56)}}
+    for level, options in names.items():
+        for number, name in options.items():
+            if name in NO_TCP[level] or (level == socket.SOL_SOCKET and number in timeouts):
+                continue
+            for value in VALUES:
+                told = [
+                    attempt(new, level, number, value)
+                    for new in (lambda: host.enter(ltp.Socket), lambda: host.enter(socket.socket))
+                ]
+                assert told[0] == told[1], (name, value)
+
+
+def test_what_there_is_not(sock: ltp.Socket) -> None:
+    """Zero copy and peeking at an offset are refused; MSG_ZEROCOPY alone is ignored, as by TCP."""
+    for name in (SO_PEEK_OFF, SO_ZEROCOPY):
+        assert calls.error_of(sock.setsockopt, socket.SOL_SOCKET, name, 1) == errno.EOPNOTSUPP
+
+
+SO_PEEK_OFF, SO_ZEROCOPY, SO_INCOMING_CPU, SO_MAX_PACING_RATE, SO_RXQ_OVFL = 42, 60, 49, 47, 40
+SO_TIMESTAMP, SO_TIMESTAMPNS, SO_TIMESTAMPING, SO_SNDBUFFORCE, SO_RCVBUFFORCE = 29, 35, 37, 32, 33
+
+
+def test_without_effect(pair: lab.Pair) -> None:
+    """Options of all sockets that change nothing: in particular no control message comes."""
+    tag = {"tag": 1}
+    for name, value in ((SO_TIMESTAMP, 1), (SO_TIMESTAMPNS, 1), (SO_TIMESTAMPING, 0x1F),
+                        (SO_RXQ_OVFL, 1), (socket.SO_RCVLOWAT, 100000), (socket.SO_KEEPALIVE, 1),
+                        (socket.SO_OOBINLINE, 1), (socket.SO_REUSEPORT, 1)):
+        for sock in pair.rx, pair.tx:
+            sock.setsockopt(socket.SOL_SOCKET, name, value)
+        pair.tx.send_message(b"hello", 0x4000000, **tag)  # MSG_ZEROCOPY
+        assert pair.rx.recvmsg(100, 1000)[:2] == (b"hello", [])
+        assert calls.error_of(pair.tx.recv, 1, socket.MSG_ERRQUEUE | 0x40) == errno.EAGAIN
+    for name in (socket.IP_TTL, 8, 11, 12, 13):  # IP_PKTINFO, IP_RECVERR, IP_RECVTTL, IP_RECVTOS
+        pair.rx.setsockopt(socket.SOL_IP, name, 1)
+    pair.tx.send(b"hello")
+    assert pair.rx.recvmsg(100, 1000)[:2] == (b"hello", [])
+
+
+def test_reuseport(net: lab.Net) -> None:
+    """Two listeners do not share the load of a port."""
+    host = net.alone()
+    first, second = host.socket(), host.socket()
+    for sock in first, second:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    first.bind(("127.0.0.1", 5000))
+    assert calls.error_of(second.bind, ("127.0.0.1", 5000)) == errno.EADDRINUSE
+
+
+def test_buffer_sizes(net: lab.Net) -> None:
+    """Doubled, limited by the sysctl unless forced, and a change counts at once."""
+    host = net.alone()
+    sock = host.socket()
+    for name, force, limit in ((socket.SO_SNDBUF, SO_SNDBUFFORCE, "wmem_max"),
+                               (socket.SO_RCVBUF, SO_RCVBUFFORCE, "rmem_max")):
+        most = int(Path(f"/proc/sys/net/core/{limit}").read_text())
+        for value, expected in ((100000, 200000), (most, 2 * most), (INT_MAX, 2 * most)):
+            sock.setsockopt(socket.SOL_SOCKET, name, value)
+            assert sock.getsockopt(socket.SOL_SOCKET, name) == expected
+        sock.setsockopt(socket.SOL_SOCKET, force, 100 << 20)
+        assert sock.getsockopt(socket.SOL_SOCKET, name) == 200 << 20
+        sock.setsockopt(socket.SOL_SOCKET, name, 0)
+        assert 1000 < sock.getsockopt(socket.SOL_SOCKET, name) < 10000
+        assert calls.error_of(sock.setsockopt, socket.SOL_SOCKET, name, b"\1\1") == errno.EINVAL
+
+
+def test_more_buffer_lets_a_sender_go_on(pair: lab.Pair) -> None:
+    """SO_SNDBUF and SO_RCVBUF of an association that is stuck for want of them."""
+    pair.tx.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+    pair.rx.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+    pair.tx.setblocking(False)
+    while calls.error_of(pair.tx.send, bytes(1000)) == 0:
+        pass
+    for sock, name in (pair.tx, SO_SNDBUFFORCE), (pair.rx, SO_RCVBUFFORCE):
+        sock.setsockopt(socket.SOL_SOCKET, name, 8 * MIB)
+    assert select.select([], [pair.tx], [], 10 * lab.SLOW)[1]
+    assert pair.tx.send(bytes(1000)) == 1000
+
+
+def test_incoming_cpu(pair: lab.Pair) -> None:
+    """SO_INCOMING_CPU: where packets came in last; there is one processor here."""
+    pair.tx.send(b"x")
+    assert pair.rx.recv(10) == b"x"
+    assert pair.rx.getsockopt(socket.SOL_SOCKET, SO_INCOMING_CPU) == 0
+
+
+def test_accepted_sockets_inherit(net: lab.Net) -> None:
+    """What the listener has of the generic options, its children have."""
+    host = net.alone()
+    listener = host.listen()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, 5)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 77)
+    listener.setsockopt(socket.SOL_IP, socket.IP_TOS, 0x28)
+    listener.setsockopt(socket.SOL_IP, socket.IP_TTL, 33)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("=ii", 1, 7))
+    host.connect(host)
+    child, _ = listener.accept()
+    net.sockets.append(child)
+    assert child.getsockopt(socket.SOL_SOCKET, socket.SO_MARK) == 77
+    assert child.getsockopt(socket.SOL_IP, socket.IP_TOS) == 0x28
+    assert child.getsockopt(socket.SOL_IP, socket.IP_TTL) == 33
+    assert child.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 0
+    assert child.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8) == struct.pack("=ii", 1, 7)
+
+
+def test_pacing_rate(pair: lab.Pair) -> None:
+    """SO_MAX_PACING_RATE: no faster than that, while it holds."""
+    pair.tx.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, 4 * MIB)
+    start = time.monotonic()
+    sent = pair.net.background(pair.tx.send, bytes(MIB))
+    assert pair.rx.receive(MIB).size == MIB
+    sent.result()
+    assert time.monotonic() - start > 0.2
+    assert pair.tx.info().pacing_rate <= 4 * MIB
+    pair.tx.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, struct.pack("=Q", (1 << 64) - 1))
+    assert pair.tx.info().pacing_rate != 4 * MIB

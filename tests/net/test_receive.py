@@ -9,7 +9,7 @@ import pytest
 from tests.net import calls, lab, ltp, wire
 from tests.net.data import blob, buffer, check_message, same
 from tests.net.lab import MIB
-from tests.net.peer import Wire
+from tests.net.peer import Assoc, Wire
 
 
 def small_rcvbuf(net: lab.Net, rcvbuf: int = 256 << 10) -> lab.Pair:
@@ -275,3 +275,57 @@ def test_close_in_parts(net: lab.Net, late: int) -> None:
     assert missing == [(seg, 1) for seg in range(1, segs, 2)]
     sock.recv(10)
     lab.until(lambda: far.host.family.flows() == [], "the flow is forgotten")
+
+
+def placed(net: lab.Net) -> tuple[ltp.Socket, Assoc, memoryview, memoryview]:
+    """A socket that does not wait, part of whose next message is in a buffer; the rest is to come.
+
+    The message, and the buffer.
+    """
+    far = Wire(net)
+    far.host.family.set_config(rcvbuf=64 << 10)
+    sock, assoc = far.accepted()
+    sock.setblocking(False)
+    data, space = blob(40 * 1024), buffer(40 * 1024)
+    assoc.send_data(bytes(data), list(range(20)))
+    where = [(calls.address_of(space), len(space))]
+    assert calls.recvmsg(sock, where) == -errno.EAGAIN
+    same(space[:20 * 1024], data[:20 * 1024])
+    return sock, assoc, data, space
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_another_buffer_is_refused(net: lab.Net, whole: bool) -> None:
+    """What was placed would be missing there: EINVAL, and the message is got by the first one."""
+    sock, assoc, data, space = placed(net)
+    if whole:
+        assoc.send_data(bytes(data), list(range(20, 40)))
+    other = buffer(40 * 1024)
+    start, size = calls.address_of(space), len(space)
+    for where in (
+        [(calls.address_of(other), size)],
+        [(start, size - 1)],
+        [(start + 1, size - 1)],
+        [(start, size), (calls.address_of(other), 1)],
+        [(calls.address_of(other), 10), (start, size - 10)],
+    ):
+        for flags in (0, socket.MSG_PEEK, socket.MSG_TRUNC, socket.MSG_WAITALL):
+            assert calls.recvmsg(sock, where, flags) == -errno.EINVAL
+    assert bytes(other) == bytes(len(other))
+    if not whole:
+        assoc.send_data(bytes(data), list(range(20, 40)))
+    assert calls.recvmsg(sock, [(start, size)], socket.MSG_PEEK) == size
+    assert calls.recvmsg(sock, [(start, size // 2), (start + size // 2, size // 2)]) == size
+    same(space, data)
+    assoc.send_data(b"next", [0], flow=assoc.flow + 1)
+    assert sock.recv(10) == b"next"
+
+
+def test_no_buffer_throws_away(net: lab.Net) -> None:
+    """A buffer of no length is no other buffer."""
+    sock, assoc, data, _ = placed(net)
+    assert calls.recvmsg(sock, []) == -errno.EAGAIN
+    assoc.send_data(bytes(data), list(range(20, 40)))
+    assert calls.recvmsg(sock, [], socket.MSG_TRUNC) == len(data)
+    assoc.send_data(b"next", [0], flow=assoc.flow + 1)
+    assert sock.recv(10) == b"next"
