@@ -17,6 +17,7 @@ from tests.net import calls, lab, ltp
 from tests.net.lab import MIB
 
 SOL_LTP = ltp.SOL_LTP
+ROOT = Path(__file__).resolve().parents[2]
 BOOLS = [ltp.RECVRCVINFO, ltp.RECVRCVMAP, ltp.REPORTS, ltp.HOLES]
 TH = ltp.THRESHOLDS_FORMAT
 
@@ -328,10 +329,14 @@ def test_ttl_and_tos_are_on_the_wire(net: lab.Net) -> None:
 SETTABLE = {
     **{name: struct.pack("=i", 1) for name in BOOLS},
     ltp.SEGSIZE: struct.pack("=i", 512),
-    ltp.THRESHOLDS: TH.pack(5, 7, 6, 7),
+    ltp.THRESHOLDS: TH.pack(5, 7, 6, 7, 8),
     ltp.RCVTAG: bytes(8),
+    ltp.PROFILE: struct.pack("=i", 1),
+    ltp.EPOCH_FLOWS: struct.pack("=i", 1),
+    ltp.USER_TIMEOUT: struct.pack("=i", 1),
 }
-READABLE = {**{name: 4 for name in (*BOOLS, ltp.SEGSIZE)}, ltp.THRESHOLDS: 24,
+INTS = (*BOOLS, ltp.SEGSIZE, ltp.PROFILE, ltp.EPOCH, ltp.EPOCH_FLOWS, ltp.USER_TIMEOUT)
+READABLE = {**{name: 4 for name in INTS}, ltp.THRESHOLDS: TH.size,
             ltp.CONGESTION: 16, ltp.INFO: ltp.INFO_FORMAT.size}
 INT_MAX = (1 << 31) - 1
 POINTERS = {"good": None, "NULL": 0, "bad": calls.BAD_POINTER}
@@ -394,9 +399,13 @@ def test_pointers_of_getsockopt(sock: ltp.Socket, name: int) -> None:
 def test_options_that_are_none(sock: ltp.Socket) -> None:
     """Of the level there is no other number, and there is no level of the next number."""
     known = {*SETTABLE, *READABLE}
+    header = (ROOT / "uapi/linux/ltp.h").read_text(encoding="ascii")
+    numbers = {int(n) for n in re.findall(r"#define LTP_[A-Z_]+\t+(\d+)\b", header)}
+    assert {n for n in numbers if n >= ltp.RECVRCVINFO} - {ltp.FRACTION_MAX} <= known
     for name in (*range(-2, 64), 255, 1 << 16, INT_MAX):
         error = set_raw(sock, name, bytes(64))
-        assert (error == errno.ENOPROTOOPT) == (name not in {*SETTABLE, ltp.CONGESTION}), name
+        may_set = name in {*SETTABLE, ltp.CONGESTION, ltp.EPOCH}
+        assert (error == errno.ENOPROTOOPT) == (not may_set), name
         if name not in known:
             assert get_raw(sock, name, 64)[0] == errno.ENOPROTOOPT
     # SOL_TCP, SOL_UDP, SOL_IPV6, SOL_SCTP, and around LTP's own
