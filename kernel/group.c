@@ -35,6 +35,7 @@ struct ltp_group *ltp_group_get(struct ltp_group *group)
 		refcount_inc(&group->ref);
 	return group;
 }
+EXPORT_SYMBOL_IF_KUNIT(ltp_group_get);
 
 /**
  * ltp_group_put() - leave a group

@@ -18,7 +18,6 @@
 #define LOSS_RTT_MAX_NS		(60 * NSEC_PER_SEC)
 /* Interrupt coalescing alone makes this much disorder between flows. */
 #define LOSS_REO_MIN_NS		(10 * NSEC_PER_USEC)
-#define LOSS_REO_STEPS_MAX	1024
 /* RFC 8985, 6.2: what was learnt lasts for so many recoveries without error. */
 #define LOSS_REO_KEEP		16
 #define LOSS_BACKOFF_MAX	16
@@ -28,14 +27,20 @@ static u64 loss_rtt(const struct ltp_loss *loss)
 	return max(loss->latest_rtt_ns, loss->srtt_ns) ?: LTP_INITIAL_RTT_NS;
 }
 
+/* RFC 8985 has min_rtt / 4; where a queue stands that would be very little. */
+static u64 loss_step(const struct ltp_loss *loss)
+{
+	return max3(loss->min_rtt_ns / 4, loss->srtt_ns / 32, 1ULL);
+}
+
 static void loss_update_reo(struct ltp_loss *loss)
 {
 	/* RFC 9002, 6.1.2 */
 	u64 reo = loss_rtt(loss) / 8;
 
-	/* RFC 8985, 6.2 step 4: steps of min_rtt / 4, at most srtt. */
+	/* RFC 8985, 6.2 step 4: at most srtt. */
 	if (loss->reo_seen)
-		reo = max(reo, min(loss->min_rtt_ns / 4 * (1 + loss->reo_steps),
+		reo = max(reo, min(loss_step(loss) * (1 + loss->reo_steps),
 				   loss->srtt_ns));
 	loss->reo_ns = max_t(u64, reo, LOSS_REO_MIN_NS);
 }
@@ -153,7 +158,7 @@ EXPORT_SYMBOL_IF_KUNIT(ltp_loss_lost);
 void ltp_loss_spurious(struct ltp_loss *loss, u32 pn, u64 sent_ns, u32 next_pn,
 		       u64 now)
 {
-	u64 step = max(loss->min_rtt_ns / 4, 1ULL);
+	u64 step = loss_step(loss);
 	u64 took = now > sent_ns ? now - sent_ns : 0;
 	u64 rtt = loss_rtt(loss);
 	u64 steps = 0;
@@ -170,8 +175,7 @@ void ltp_loss_spurious(struct ltp_loss *loss, u32 pn, u64 sent_ns, u32 next_pn,
 	}
 	/* More than the allowance can be would only be kept for longer. */
 	steps = min(steps, DIV64_U64_ROUND_UP(loss->srtt_ns, step));
-	loss->reo_steps = max_t(u64, loss->reo_steps,
-				min_t(u64, steps, LOSS_REO_STEPS_MAX));
+	loss->reo_steps = max_t(u64, loss->reo_steps, steps);
 	loss_update_reo(loss);
 }
 EXPORT_SYMBOL_IF_KUNIT(ltp_loss_spurious);
@@ -189,13 +193,56 @@ void ltp_loss_doubt(struct ltp_loss *loss, const struct ltp_doubt *doubt)
 EXPORT_SYMBOL_IF_KUNIT(ltp_loss_doubt);
 
 /**
+ * ltp_loss_past() - the segment of a packet in flight is sent again
+ * @loss: state of the association
+ * @pn: number of the packet it was in
+ * @sent_ns: when that was sent
+ *
+ * An ACK may answer the old packet yet: then that is an RTT sample, or else a
+ * path that became slower than the tail probe would never give one.
+ */
+void ltp_loss_past(struct ltp_loss *loss, u32 pn, u64 sent_ns)
+{
+	struct ltp_past *past = &loss->past[loss->next_past];
+
+	past->pn = pn;
+	past->sent_ns = sent_ns;
+	loss->next_past = (loss->next_past + 1) % LTP_LOSS_PAST;
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_loss_past);
+
+/**
+ * ltp_loss_past_sent() - when was a packet sent whose segment was sent again?
+ * @loss: state of the association
+ * @pn: its number; it is forgotten
+ *
+ * Return: time in ns, 0: it is not remembered.
+ */
+u64 ltp_loss_past_sent(struct ltp_loss *loss, u32 pn)
+{
+	unsigned int i;
+
+	for (i = 0; i < LTP_LOSS_PAST; i++) {
+		u64 sent_ns = loss->past[i].sent_ns;
+
+		if (!sent_ns || loss->past[i].pn != pn)
+			continue;
+		loss->past[i].sent_ns = 0;
+		return sent_ns;
+	}
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_loss_past_sent);
+
+/**
  * ltp_loss_duplicate() - a packet has arrived whose segment had arrived before
  * @loss: state of the association
  * @pn: its packet number
  * @next_pn: number that the next packet will have
  * @now: time in ns
  *
- * If it was sent because another had been found lost, that was wrong.
+ * If it was sent because another had been found lost, or had been found lost
+ * itself, that was wrong.
  *
  * Return: bytes that were found lost in error, or 0.
  */
@@ -207,7 +254,8 @@ u32 ltp_loss_duplicate(struct ltp_loss *loss, u32 pn, u32 next_pn, u64 now)
 		struct ltp_doubt *doubt = &loss->doubt[i];
 		u32 bytes = doubt->bytes;
 
-		if (!bytes || doubt->pn != pn)
+		if (!bytes || (pn != doubt->lost_pn &&
+			       (pn != doubt->pn || doubt->named)))
 			continue;
 		doubt->bytes = 0;
 		/* It came at some time before now; the next step is enough. */

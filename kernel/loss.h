@@ -11,19 +11,32 @@
 #include <linux/types.h>
 #include "serial.h"
 
-/* Segments in doubt that are remembered. */
+/* Segments in doubt, and packets before the last of a segment: remembered. */
 #define LTP_LOSS_DOUBTS		16
+#define LTP_LOSS_PAST		8
 
 /**
  * struct ltp_doubt - a segment that was found lost, sent again, and arrived
  * @pn: the packet it was sent again in, which may have been one too many
  * @lost_pn: the packet that was found lost
  * @bytes: its payload, 0: no entry
+ * @named: the ACK named @pn: that was not one too many
  */
 struct ltp_doubt {
 	u32 pn;
 	u32 lost_pn;
 	u32 bytes;
+	bool named;
+};
+
+/**
+ * struct ltp_past - a packet whose segment has been sent again since, unasked
+ * @sent_ns: when it was sent, 0: no entry
+ * @pn: its packet number
+ */
+struct ltp_past {
+	u64 sent_ns;
+	u32 pn;
 };
 
 /**
@@ -36,11 +49,14 @@ struct ltp_doubt {
  * @newest_sent_ns: when it was sent
  * @reo_ns: reordering allowance beyond the larger of newest and smoothed RTT
  * @doubt: verdicts that may turn out to be wrong, a ring
+ * @past: packets that a tail probe followed, a ring
  * @reo_pn: packets before this one were sent before @reo_steps last grew
  * @recovery_pn: packets before this one were sent before the last loss
- * @reo_steps: learnt from wrong verdicts, each step is min_rtt / 4
+ * @reo_steps: learnt from wrong verdicts; a step is a quarter of the smallest RTT,
+ *	or a 32nd of srtt
  * @reo_keep: after so many more recoveries the steps are forgotten
  * @next_doubt: oldest entry of @doubt
+ * @next_past: and of @past
  * @reo_seen: a packet arrived after one that was sent later
  * @reo_grew: @reo_pn is valid
  * @recovery: @recovery_pn is valid
@@ -56,6 +72,7 @@ struct ltp_loss {
 	u64 newest_sent_ns;
 	u64 reo_ns;
 	struct ltp_doubt doubt[LTP_LOSS_DOUBTS];
+	struct ltp_past past[LTP_LOSS_PAST];
 	u32 newest_pn;
 	u32 spurious;
 	u32 reo_pn;
@@ -63,6 +80,7 @@ struct ltp_loss {
 	u16 reo_steps;
 	u8 reo_keep;
 	u8 next_doubt;
+	u8 next_past;
 	u8 backoff;
 	u8 have_newest:1;
 	u8 reo_seen:1;
@@ -88,6 +106,8 @@ void ltp_loss_lost(struct ltp_loss *loss, u32 pn, u32 next_pn);
 void ltp_loss_spurious(struct ltp_loss *loss, u32 pn, u64 sent_ns, u32 next_pn,
 		       u64 now);
 void ltp_loss_doubt(struct ltp_loss *loss, const struct ltp_doubt *doubt);
+void ltp_loss_past(struct ltp_loss *loss, u32 pn, u64 sent_ns);
+u64 ltp_loss_past_sent(struct ltp_loss *loss, u32 pn);
 u32 ltp_loss_duplicate(struct ltp_loss *loss, u32 pn, u32 next_pn, u64 now);
 bool ltp_loss_verdict(const struct ltp_loss *loss, u32 pn, u64 sent_ns,
 		      u64 now, u64 *when);

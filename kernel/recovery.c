@@ -95,6 +95,7 @@ static void ltp_tx_take_lost(struct sock *sk, const struct ltp_seg *seg,
 		.pn = seg->pn,
 		.lost_pn = seg->lost_pn,
 		.bytes = seg->len,
+		.named = acked_pn == seg->pn,
 	};
 
 	if (seg->state == LTP_SEG_LOST || acked_pn == seg->lost_pn ||
@@ -103,9 +104,22 @@ static void ltp_tx_take_lost(struct sock *sk, const struct ltp_seg *seg,
 				  tx->pn, s->now_ns);
 		ltp_mib_inc(sock_net(sk), LTP_MIB_SPURIOUS);
 		s->spurious += seg->len;
-	} else if (acked_pn != seg->pn) {
+	} else {
 		ltp_loss_doubt(&tx->loss, &doubt);
 	}
+}
+
+/* The ACK answers a packet that was sent then. */
+static void ltp_tx_take_rtt(struct ltp_tx *tx, u64 sent_ns,
+			    const struct ltp_ack_fields *a,
+			    struct ltp_cc_sample *s)
+{
+	u64 age = max(s->now_ns - sent_ns, 1ULL);
+	u64 delay = min_t(u64, a->delay_us * (u64)NSEC_PER_USEC,
+			  LTP_ACK_DELAY_NS);
+
+	ltp_loss_rtt(&tx->loss, age, delay);
+	s->rtt_ns = age > delay ? age - delay : age;
 }
 
 /* One segment has arrived; @s and @newest learn from it if it was sent once. */
@@ -130,13 +144,10 @@ static void ltp_tx_acked_seg(struct sock *sk, struct ltp_seg *seg,
 		ltp_tx_take_intervals(seg, s);
 		tx->first_sent_ns = seg->sent_ns;
 	}
-	if (seg->pn == a->acked_pn) {
-		u64 delay = min_t(u64, a->delay_us * (u64)NSEC_PER_USEC,
-				  LTP_ACK_DELAY_NS);
-
-		ltp_loss_rtt(&tx->loss, age, delay);
-		s->rtt_ns = age > delay ? age - delay : age;
-	}
+	if (seg->pn == a->acked_pn)
+		ltp_tx_take_rtt(tx, seg->sent_ns, a, s);
+	else if (seg->was_lost && seg->lost_pn == a->acked_pn)
+		ltp_tx_take_rtt(tx, seg->lost_ns, a, s);
 	tx->delivered += seg->len;
 	tx->delivered_ns = s->now_ns;
 	s->acked += seg->len;
@@ -167,6 +178,12 @@ static int ltp_tx_take_in(struct sock *sk, struct ltp_flow_tx *flow,
 			break;
 		}
 		ltp_tx_acked_seg(sk, seg, a, s, &newest);
+	}
+	if (s->acked && !s->rtt_ns) {
+		u64 sent_ns = ltp_loss_past_sent(loss, a->acked_pn);
+
+		if (sent_ns)
+			ltp_tx_take_rtt(&ltp_sk(sk)->tx, sent_ns, a, s);
 	}
 	/* Once: within an ACK the order of segments is not that of sending. */
 	if (newest.known)
@@ -277,6 +294,7 @@ static void ltp_tx_probe(struct sock *sk, u64 now)
 	ltp_mib_inc(sock_net(sk), LTP_MIB_TAIL_PROBES);
 	seg->ack_now = 1;
 	seg->was_lost = 0;
+	ltp_loss_past(&tx->loss, seg->pn, seg->sent_ns);
 	ltp_tx_stamp(sk, seg, now);
 	list_move_tail(&seg->link, &train);
 	ltp_output_train(sk, &train, now);

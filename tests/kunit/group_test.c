@@ -80,10 +80,28 @@ static void group_random(struct kunit *test)
 	ltp_group_put(group);
 }
 
+/* The last member takes the group with it, no earlier one does. */
+static void group_members(struct kunit *test)
+{
+	struct ltp_group *group = ltp_group_new(GFP_KERNEL);
+	struct ltp_member m = {};
+
+	KUNIT_ASSERT_NOT_NULL(test, group);
+	KUNIT_EXPECT_PTR_EQ(test, ltp_group_get(group), group);
+	ltp_group_tell(group, &m, 7);
+	ltp_group_put(group);
+	KUNIT_EXPECT_EQ(test, ltp_group_lt(group), 7);
+	ltp_group_tell(group, &m, 0);
+	ltp_group_put(group);
+	KUNIT_EXPECT_NULL(test, ltp_group_get(NULL));
+	ltp_group_put(NULL);
+}
+
 static struct kunit_case group_cases[] = {
 	KUNIT_CASE(group_alone),
 	KUNIT_CASE(group_table),
 	KUNIT_CASE(group_random),
+	KUNIT_CASE(group_members),
 	{}
 };
 

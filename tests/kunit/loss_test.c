@@ -264,6 +264,15 @@ static void loss_spurious_steps(struct kunit *test)
 		ltp_loss_spurious(&loss, pn, T0, pn + 1, T0);
 		KUNIT_EXPECT_EQ(test, loss.reo_ns, 600 * US);
 	}
+	/* A smallest RTT of next to nothing, as with reordering in a lab. */
+	ltp_loss_init(&loss);
+	ltp_loss_rtt(&loss, 1, 0);
+	for (k = 0; k < 300; k++)
+		ltp_loss_rtt(&loss, 3200 * US, 0);
+	KUNIT_EXPECT_GT(test, loss.srtt_ns, 3199 * US);
+	ltp_loss_spurious(&loss, 1, T0, 2, T0 + 9 * MS);
+	KUNIT_EXPECT_EQ(test, loss.reo_ns, loss.srtt_ns);
+	KUNIT_EXPECT_LE(test, loss.reo_steps, 33);
 	/* Nothing measured yet: no division by nothing. */
 	ltp_loss_init(&loss);
 	ltp_loss_spurious(&loss, 1, T0, 2, T0 + NSEC_PER_SEC);
@@ -362,7 +371,7 @@ static void loss_reo_persists(struct kunit *test)
 /* A duplicate proves that what it repeats had not been lost. */
 static void loss_duplicates(struct kunit *test)
 {
-	struct ltp_doubt doubt;
+	struct ltp_doubt doubt = {};
 	struct ltp_loss loss;
 	u32 i;
 
@@ -393,6 +402,43 @@ static void loss_duplicates(struct kunit *test)
 	/* All of one round trip: one step. */
 	KUNIT_EXPECT_EQ(test, loss.reo_steps, 1);
 	KUNIT_EXPECT_EQ(test, loss.reo_ns, 200 * US);
+}
+
+/* What the ACK named was not one too many, but what was found lost may come. */
+static void loss_named(struct kunit *test)
+{
+	struct ltp_doubt doubt = { .pn = 3, .lost_pn = U32_MAX, .bytes = 99 };
+	struct ltp_loss loss;
+
+	ltp_loss_init(&loss);
+	ltp_loss_doubt(&loss, &doubt);
+	KUNIT_EXPECT_EQ(test, ltp_loss_duplicate(&loss, U32_MAX, 5, T0), 99);
+	KUNIT_EXPECT_EQ(test, ltp_loss_duplicate(&loss, U32_MAX, 5, T0), 0);
+	KUNIT_EXPECT_EQ(test, ltp_loss_duplicate(&loss, 3, 5, T0), 0);
+	doubt.named = true;
+	ltp_loss_doubt(&loss, &doubt);
+	KUNIT_EXPECT_EQ(test, ltp_loss_duplicate(&loss, 3, 5, T0), 0);
+	KUNIT_EXPECT_EQ(test, ltp_loss_duplicate(&loss, U32_MAX, 5, T0), 99);
+	KUNIT_EXPECT_EQ(test, loss.spurious, 2);
+}
+
+/* Packets whose segments were sent again are remembered, a few, and once. */
+static void loss_past(struct kunit *test)
+{
+	struct ltp_loss loss;
+	u32 i;
+
+	ltp_loss_init(&loss);
+	KUNIT_EXPECT_EQ(test, ltp_loss_past_sent(&loss, 0), 0);
+	for (i = 0; i < LTP_LOSS_PAST + 3; i++)
+		ltp_loss_past(&loss, U32_MAX - 4 + i, T0 + i);
+	for (i = 0; i < LTP_LOSS_PAST + 3; i++) {
+		KUNIT_EXPECT_EQ(test, ltp_loss_past_sent(&loss, U32_MAX - 4 + i),
+				i < 3 ? 0 : T0 + i);
+		KUNIT_EXPECT_EQ(test, ltp_loss_past_sent(&loss, U32_MAX - 4 + i),
+				0);
+	}
+	KUNIT_EXPECT_EQ(test, ltp_loss_past_sent(&loss, 0), 0);
 }
 
 /*
@@ -522,6 +568,8 @@ static struct kunit_case loss_cases[] = {
 	KUNIT_CASE(loss_spurious_late),
 	KUNIT_CASE(loss_reo_persists),
 	KUNIT_CASE(loss_duplicates),
+	KUNIT_CASE(loss_named),
+	KUNIT_CASE(loss_past),
 	KUNIT_CASE(loss_jitter),
 	KUNIT_CASE(loss_pto),
 	{}

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """A large message, and many small ones, over bad links; test_matrix.py has all kinds of them."""
-import pytest
-
 from tests.net import lab, ltp
 from tests.net.data import blob, buffer, check_message
 from tests.net.lab import MIB

@@ -80,6 +80,24 @@ def test_an_ack_may_be_held_back(far: Wire) -> None:
     assert probe.seg == first[-1].seg
 
 
+def test_a_path_that_became_longer(far: Wire) -> None:
+    """The first probes come too early; the answers say how much, and the next ones do not."""
+    sock, assoc = measured(far, 0.002)
+    far.host.netem("delay 50ms")
+    for i in range(20):
+        probes = sock.info().probes
+        sock.send(b"x")
+        data = assoc.receive(wire.DATA)
+        far.send(assoc.ack(data, 1, flags=wire.WHOLE))
+        for packet, _ in far.pending():
+            assert packet.flags & wire.ACK_NOW
+        probes = sock.info().probes - probes
+        assert (probes > 0) == (i == 0)
+        time.sleep(0.2)
+        far.flush()
+    assert sock.info().srtt_us > 40000
+
+
 def test_backoff(far: Wire) -> None:
     """Each probe waits twice as long as the one before, at most ten seconds; an ACK ends that."""
     sock, assoc = measured(far, 0.01)
@@ -156,12 +174,15 @@ def test_not_lost_because_of_a_duplicate(far: Wire) -> None:
 
 
 def test_lost_indeed(far: Wire) -> None:
-    """The ACK names what was sent again: the verdict was right, whatever is doubled later."""
+    """The ACK names what was sent again: the network may double that and others as it likes."""
     sock, assoc, sent, again = lose_first(far)
     far.send(assoc.ack(again, 9))
-    for packet in (again, sent[0], sent[1]):
+    for packet in (again, sent[1], sent[2]):
         far.send(assoc.ack(packet, 9, flags=wire.DUP))
     assert sock.info().spurious == 0
+    # But what was found lost came, after all.
+    far.send(assoc.ack(sent[0], 9, flags=wire.DUP))
+    assert sock.info().spurious == 1
 
 
 def test_a_probe_is_no_verdict(far: Wire) -> None:
