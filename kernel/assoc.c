@@ -60,6 +60,7 @@ void ltp_assoc_clear(struct sock *sk)
 		lp->local_tag = get_random_u32();
 	while (!lp->local_tag);
 	lp->peer_mtu = 0;
+	lp->encap_port = 0;
 	lp->tries = 0;
 	lp->asked_ns = 0;
 	lp->open_ns = 0;
@@ -177,6 +178,7 @@ void ltp_assoc_open(struct sock *sk, const struct ltp_params *peer, u64 rtt_ns)
 
 	lp->peer_tag = be32_to_cpu(peer->tag);
 	lp->peer_mtu = be16_to_cpu(peer->mtu);
+	lp->newest_pn = be32_to_cpu(peer->pn) - 1;
 	lp->rx.next_flow = be32_to_cpu(peer->flow);
 	lp->rx.limit_told = lp->rx.next_flow + LTP_MAX_FLOWS;
 	lp->rx.advertised = ltp_rx_window(sk, false);

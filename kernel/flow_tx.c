@@ -198,7 +198,8 @@ u32 ltp_tx_segsize(struct sock *sk)
 {
 	struct ltp_sock *lp = ltp_sk(sk);
 	u32 headers = lp->af->header_len + sizeof(struct ltp_hdr) +
-		      sizeof(struct ltp_data);
+		      sizeof(struct ltp_data) +
+		      (lp->encap_port ? sizeof(struct udphdr) : 0);
 	u32 mtu = lp->af->mtu(sk);
 	u32 size;
 

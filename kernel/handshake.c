@@ -306,10 +306,11 @@ void ltp_handshake_net_exit(struct ltp_net *ln)
 }
 
 static struct sock *ltp_handshake_child(struct sock *listener,
-					const struct ltp_af *af,
+					const struct sk_buff *skb,
 					const struct ltp_key *key,
 					const struct ltp_cookie *cookie)
 {
+	const struct ltp_af *af = LTP_INPUT_CB(skb)->af;
 	struct ltp_sock *lp;
 	struct sock *child;
 
@@ -328,6 +329,7 @@ static struct sock *ltp_handshake_child(struct sock *listener,
 	lp->af = af;
 	ltp_assoc_setup(child);
 	af->addrs(child, key);
+	lp->encap_port = LTP_INPUT_CB(skb)->encap;
 	lp->key = *key;
 	lp->group = ltp_group_get(ltp_sk(listener)->group);
 	lp->local_tag = be32_to_cpu(cookie->local.tag);
@@ -378,7 +380,6 @@ int ltp_handshake_echo(struct sock *listener, const struct sk_buff *skb,
 		       const struct ltp_packet *p)
 {
 	struct ltp_net *ln = ltp_sock_net(listener);
-	const struct ltp_af *af = LTP_INPUT_CB(skb)->af;
 	const struct ltp_cookie *cookie = p->cookie;
 	struct sock *child;
 	struct ltp_key key;
@@ -386,7 +387,7 @@ int ltp_handshake_echo(struct sock *listener, const struct sk_buff *skb,
 	u64 made;
 	int drop;
 
-	af->key(&key, skb);
+	LTP_INPUT_CB(skb)->af->key(&key, skb);
 	drop = ltp_cookie_check(cookie, &ln->cookie_key, &key, now);
 	if (drop)
 		return drop;
@@ -399,7 +400,7 @@ int ltp_handshake_echo(struct sock *listener, const struct sk_buff *skb,
 	made = get_unaligned_be64(&cookie->time_ns);
 	if (!ltp_handshake_restart(listener, &key, made))
 		return LTP_MIB_DROP_STATE;
-	child = ltp_handshake_child(listener, af, &key, cookie);
+	child = ltp_handshake_child(listener, skb, &key, cookie);
 	if (!child)
 		return LTP_MIB_DROP_MEMORY;
 	/* For sparse, which cannot see that sk_clone_lock() did. */

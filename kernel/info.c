@@ -66,6 +66,7 @@ void ltp_info_fill(struct sock *sk, struct ltp_info *info)
 
 	memset(info, 0, sizeof(*info));
 	info->state = sk->sk_state == TCP_LISTEN ? LTP_LISTEN : lp->phase;
+	info->encap = ntohs(lp->encap_port);
 	info->segments_out = tx->sent;
 	info->segments_in = rx->segments;
 	info->retransmitted = tx->retransmitted;

@@ -12,6 +12,7 @@
 #include "flow_tx.h"
 #include "recovery.h"
 #include "sched.h"
+#include "encap.h"
 #include "handshake.h"
 #include "input.h"
 #include "output.h"
@@ -121,16 +122,23 @@ static int ltp_input_assoc(struct sock *sk, struct sk_buff *skb,
 		ltp_output_control(sk, LTP_COOKIE_ACK, 0, NULL, 0);
 		return 0;
 	}
-	if (lp->phase == LTP_INIT_SENT)
-		return p->type == LTP_INIT_ACK ?
-			       ltp_handshake_init_ack(sk, p) :
-			       LTP_MIB_DROP_STATE;
+	if (lp->phase == LTP_INIT_SENT) {
+		if (p->type != LTP_INIT_ACK)
+			return LTP_MIB_DROP_STATE;
+		ltp_encap_follow(sk, skb);
+		return ltp_handshake_init_ack(sk, p);
+	}
 	if (lp->phase == LTP_COOKIE_SENT) {
 		if (p->type == LTP_INIT_ACK)
 			return LTP_MIB_DROP_STATE;
 		ltp_handshake_cookie_ack(sk);
 	}
 	ltp_assoc_heard(sk, now);
+	/* What was sent before, or is sent once more, does not lead back. */
+	if ((s32)(p->pn - lp->newest_pn) > 0) {
+		lp->newest_pn = p->pn;
+		ltp_encap_follow(sk, skb);
+	}
 	return ltp_input_open(sk, skb, p, now);
 }
 
@@ -262,15 +270,26 @@ static int ltp_input_deliver(struct sock *sk, struct sk_buff *skb,
 	return drop;
 }
 
+/* Within UDP the checksum is UDP's, and was right; ours is 0. */
+static bool ltp_input_damaged(struct sk_buff *skb)
+{
+	const struct ltp_hdr *hdr = (const struct ltp_hdr *)skb->data;
+
+	if (LTP_INPUT_CB(skb)->encap)
+		return hdr->check != 0;
+	return LTP_INPUT_CB(skb)->af->checksum(skb);
+}
+
 /**
- * ltp_input() - a packet from IP
+ * ltp_input() - a packet from IP or UDP
  * @skb: the packet, consumed; its data begin with the common header
  * @af: address family
+ * @encap: UDP port it came from, 0: it was not in UDP
  *
  * Context: softirq, rcu_read_lock().
  * Return: 0
  */
-int ltp_input(struct sk_buff *skb, const struct ltp_af *af)
+int ltp_input(struct sk_buff *skb, const struct ltp_af *af, __be16 encap)
 {
 	struct net *net = dev_net(skb->dev);
 	struct ltp_packet p;
@@ -280,6 +299,7 @@ int ltp_input(struct sk_buff *skb, const struct ltp_af *af)
 
 	BUILD_BUG_ON(sizeof(struct ltp_input_cb) > sizeof(skb->cb));
 	LTP_INPUT_CB(skb)->af = af;
+	LTP_INPUT_CB(skb)->encap = encap;
 	ltp_mib_inc(net, LTP_MIB_IN_PACKETS);
 	drop = LTP_MIB_DROP_NO_ASSOC;
 	if (skb->pkt_type != PACKET_HOST || !af->unicast(skb))
@@ -291,7 +311,7 @@ int ltp_input(struct sk_buff *skb, const struct ltp_af *af)
 	if (!pskb_may_pull(skb, need))
 		goto drop;
 	drop = LTP_MIB_DROP_CHECKSUM;
-	if (af->checksum(skb))
+	if (ltp_input_damaged(skb))
 		goto drop;
 	drop = ltp_input_parse(skb, &p);
 	if (drop)

@@ -8,6 +8,7 @@
 #include <net/protocol.h>
 #include <net/route.h>
 
+#include "encap.h"
 #include "handshake.h"
 #include "icmp.h"
 #include "input.h"
@@ -21,12 +22,16 @@ static struct rtable *ltp_v4_route(struct sock *sk)
 {
 	struct inet_sock *inet = inet_sk(sk);
 	struct flowi4 *fl4 = &inet->cork.fl.u.ip4;
+	__be16 encap = ltp_sk(sk)->encap_port;
 
 	flowi4_init_output(fl4, sk->sk_bound_dev_if, READ_ONCE(sk->sk_mark),
 			   inet->tos & ~INET_ECN_MASK, RT_SCOPE_UNIVERSE,
-			   sk->sk_protocol, inet_sk_flowi_flags(sk),
+			   encap ? IPPROTO_UDP : sk->sk_protocol,
+			   inet_sk_flowi_flags(sk),
 			   inet->inet_daddr, inet->inet_saddr,
-			   inet->inet_dport, inet->inet_sport, sk_uid(sk));
+			   encap ?: inet->inet_dport,
+			   encap ? ltp_encap_port(sock_net(sk)) :
+				   inet->inet_sport, sk_uid(sk));
 	security_sk_classify_flow(sk, flowi4_to_flowi_common(fl4));
 	return ip_route_output_flow(sock_net(sk), fl4, sk);
 }
@@ -83,6 +88,9 @@ int ltp_v4_connect_to(struct sock *sk, __be32 daddr, __be16 dport)
 
 	inet->inet_daddr = daddr;
 	inet->inet_dport = dport;
+	err = ltp_encap_connect(sk);
+	if (err)
+		goto fail;
 	err = ltp_v4_connect_route(sk);
 	if (err)
 		goto fail;
@@ -97,6 +105,7 @@ fail:
 	inet->inet_rcv_saddr = saddr;
 	inet->inet_daddr = 0;
 	inet->inet_dport = 0;
+	ltp_sk(sk)->encap_port = 0;
 	return err;
 }
 
@@ -131,6 +140,19 @@ static struct dst_entry *ltp_v4_dst(struct sock *sk)
 	return __sk_dst_check(sk, 0);
 }
 
+static struct rtable *ltp_v4_dst_or_route(struct sock *sk)
+{
+	struct dst_entry *dst = ltp_v4_dst(sk);
+	struct rtable *rt;
+
+	if (dst)
+		return container_of(dst, struct rtable, dst);
+	rt = ltp_v4_route(sk);
+	if (!IS_ERR(rt))
+		sk_setup_caps(sk, &rt->dst);
+	return rt;
+}
+
 static void ltp_v4_too_big(struct sock *sk, u32 mtu)
 {
 	struct dst_entry *dst = ltp_v4_dst(sk);
@@ -141,18 +163,10 @@ static void ltp_v4_too_big(struct sock *sk, u32 mtu)
 
 static u32 ltp_v4_mtu(struct sock *sk)
 {
-	struct dst_entry *dst = ltp_v4_dst(sk);
+	struct rtable *rt = ltp_v4_dst_or_route(sk);
 	u32 mtu = LTP_MTU_MIN;
 
-	if (!dst) {
-		struct rtable *rt = ltp_v4_route(sk);
-
-		if (IS_ERR(rt))
-			return mtu;
-		sk_setup_caps(sk, &rt->dst);
-		dst = &rt->dst;
-	}
-	return max(dst_mtu(dst), mtu);
+	return IS_ERR(rt) ? mtu : max(dst_mtu(&rt->dst), mtu);
 }
 
 static void ltp_v4_sum(struct sk_buff *skb, __be32 saddr, __be32 daddr)
@@ -167,10 +181,32 @@ static void ltp_v4_sum(struct sk_buff *skb, __be32 saddr, __be32 daddr)
 	skb->csum_offset = offsetof(struct ltp_hdr, check);
 }
 
+static int ltp_v4_xmit_encap(struct sock *sk, struct sk_buff *skb)
+{
+	const struct flowi4 *fl4 = &inet_sk(sk)->cork.fl.u.ip4;
+	struct rtable *rt = ltp_v4_dst_or_route(sk);
+	struct net *net = sock_net(sk);
+	int err = -EOPNOTSUPP;
+
+	if (IS_ERR(rt))
+		err = PTR_ERR(rt);
+	if (IS_ERR(rt) ||
+	    !ltp_encap_push4(net, skb, ltp_sk(sk)->encap_port, fl4)) {
+		kfree_skb(skb);
+		return err;
+	}
+	rcu_read_lock();
+	err = ltp_encap_xmit4(net, sk, skb, rt, fl4);
+	rcu_read_unlock();
+	return err;
+}
+
 static int ltp_v4_xmit(struct sock *sk, struct sk_buff *skb)
 {
 	struct inet_sock *inet = inet_sk(sk);
 
+	if (ltp_sk(sk)->encap_port)
+		return ltp_v4_xmit_encap(sk, skb);
 	ltp_v4_sum(skb, inet->inet_saddr, inet->inet_daddr);
 	return ip_queue_xmit(sk, skb, &inet->cork.fl);
 }
@@ -178,26 +214,38 @@ static int ltp_v4_xmit(struct sock *sk, struct sk_buff *skb)
 static int ltp_v4_reply(struct net *net, struct sk_buff *skb,
 			const struct sk_buff *to)
 {
+	const struct ltp_hdr *hdr = (const struct ltp_hdr *)to->data;
 	struct sock *ctl = ltp_pernet(net)->ctl_sk;
+	__be16 encap = LTP_INPUT_CB(to)->encap;
 	const struct iphdr *iph = ip_hdr(to);
 	struct flowi fl = {};
 	struct flowi4 *fl4 = &fl.u.ip4;
 	struct rtable *rt;
 	int err;
 
-	flowi4_init_output(fl4, inet_iif(to), to->mark, 0, RT_SCOPE_UNIVERSE,
-			   IPPROTO_LTP, 0, iph->saddr, iph->daddr,
-			   ((const struct ltp_hdr *)to->data)->source,
-			   ((const struct ltp_hdr *)to->data)->dest,
+	flowi4_init_output(fl4, inet_iif(to), IP4_REPLY_MARK(net, to->mark), 0,
+			   RT_SCOPE_UNIVERSE,
+			   encap ? IPPROTO_UDP : IPPROTO_LTP, 0, iph->saddr,
+			   iph->daddr, encap ?: hdr->source,
+			   encap ? ltp_encap_port(net) : hdr->dest,
 			   sock_net_uid(net, NULL));
 	rt = ip_route_output_flow(net, fl4, ctl);
 	if (IS_ERR(rt)) {
 		kfree_skb(skb);
 		return PTR_ERR(rt);
 	}
-	skb_dst_set(skb, &rt->dst);
-	ltp_v4_sum(skb, iph->daddr, iph->saddr);
-	err = ip_queue_xmit(ctl, skb, &fl);
+	if (!encap) {
+		skb_dst_set(skb, &rt->dst);
+		ltp_v4_sum(skb, iph->daddr, iph->saddr);
+		err = ip_queue_xmit(ctl, skb, &fl);
+	} else if (ltp_encap_push4(net, skb, encap, fl4)) {
+		err = ltp_encap_xmit4(net, ctl, skb, rt, fl4);
+		ip_rt_put(rt);
+	} else {
+		err = -EOPNOTSUPP;
+		kfree_skb(skb);
+		ip_rt_put(rt);
+	}
 	return net_xmit_eval(err);
 }
 
@@ -256,11 +304,17 @@ const struct ltp_af ltp_ipv4 = {
 
 static int ltp_v4_rcv(struct sk_buff *skb)
 {
-	return ltp_input(skb, &ltp_ipv4);
+	return ltp_input(skb, &ltp_ipv4, 0);
 }
 
-static void ltp_v4_icmp_read(struct ltp_icmp *icmp, const struct icmphdr *icmph,
-			     u32 info)
+/**
+ * ltp_v4_icmp_read() - what an ICMP error says
+ * @icmp: kind, error and MTU are filled in
+ * @icmph: its header
+ * @info: MTU of "fragmentation needed"
+ */
+void ltp_v4_icmp_read(struct ltp_icmp *icmp, const struct icmphdr *icmph,
+		      u32 info)
 {
 	if (icmph->type == ICMP_REDIRECT) {
 		icmp->kind = LTP_ICMP_REDIRECT;
@@ -268,7 +322,8 @@ static void ltp_v4_icmp_read(struct ltp_icmp *icmp, const struct icmphdr *icmph,
 		   icmph->code > NR_ICMP_UNREACH) {
 		icmp->kind = LTP_ICMP_IGNORED;
 	} else if (icmph->code == ICMP_FRAG_NEEDED) {
-		icmp->kind = LTP_ICMP_TOO_BIG;
+		/* Routers of before RFC 1191 do not tell how much would do. */
+		icmp->kind = info ? LTP_ICMP_TOO_BIG : LTP_ICMP_IGNORED;
 		icmp->mtu = info;
 	} else {
 		icmp->kind = LTP_ICMP_UNREACHABLE;

@@ -10,6 +10,7 @@
 #include <net/protocol.h>
 
 #include "addr.h"
+#include "encap.h"
 #include "handshake.h"
 #include "icmp.h"
 #include "input.h"
@@ -25,17 +26,19 @@ static struct dst_entry *ltp_v6_route(struct sock *sk)
 {
 	struct flowi6 *fl6 = &inet_sk(sk)->cork.fl.u.ip6;
 	const struct ipv6_pinfo *np = inet6_sk(sk);
+	__be16 encap = ltp_sk(sk)->encap_port;
 
 	memset(fl6, 0, sizeof(*fl6));
-	fl6->flowi6_proto = sk->sk_protocol;
+	fl6->flowi6_proto = encap ? IPPROTO_UDP : sk->sk_protocol;
 	fl6->daddr = sk->sk_v6_daddr;
 	fl6->saddr = np->saddr;
 	fl6->flowlabel = ip6_make_flowinfo(np->tclass & ~INET_ECN_MASK,
 					   np->flow_label);
 	fl6->flowi6_oif = sk->sk_bound_dev_if;
 	fl6->flowi6_mark = READ_ONCE(sk->sk_mark);
-	fl6->fl6_sport = inet_sk(sk)->inet_sport;
-	fl6->fl6_dport = inet_sk(sk)->inet_dport;
+	fl6->fl6_sport = encap ? ltp_encap_port(sock_net(sk)) :
+				 inet_sk(sk)->inet_sport;
+	fl6->fl6_dport = encap ?: inet_sk(sk)->inet_dport;
 	fl6->flowi6_uid = sk_uid(sk);
 	security_sk_classify_flow(sk, flowi6_to_flowi_common(fl6));
 	return ip6_dst_lookup_flow(sock_net(sk), sk, fl6, NULL);
@@ -111,7 +114,11 @@ static int ltp_v6_connect_native(struct sock *sk, const struct in6_addr *daddr,
 	struct ltp_key *key = &ltp_sk(sk)->key;
 	struct ipv6_pinfo *np = inet6_sk(sk);
 	struct dst_entry *dst;
+	int err;
 
+	err = ltp_encap_connect(sk);
+	if (err)
+		return err;
 	sk->sk_v6_daddr = *daddr;
 	np->saddr = sk->sk_v6_rcv_saddr;
 	inet_sk(sk)->inet_dport = dport;
@@ -179,6 +186,7 @@ fail:
 	inet6_sk(sk)->saddr = saddr;
 	sk->sk_v6_daddr = in6addr_any;
 	inet_sk(sk)->inet_dport = 0;
+	ltp_sk(sk)->encap_port = 0;
 	return err;
 }
 
@@ -278,17 +286,31 @@ static void ltp_v6_sum(struct sk_buff *skb, const struct in6_addr *saddr,
 	skb->csum_offset = offsetof(struct ltp_hdr, check);
 }
 
+/* The checksum, and a UDP header if there is to be one. */
+static int ltp_v6_seal(struct net *net, struct sk_buff *skb, __be16 encap,
+		       const struct flowi6 *fl6)
+{
+	if (!encap)
+		ltp_v6_sum(skb, &fl6->saddr, &fl6->daddr);
+	else if (!ltp_encap_push6(net, skb, encap, fl6))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
 static int ltp_v6_xmit(struct sock *sk, struct sk_buff *skb)
 {
 	struct flowi6 *fl6 = &inet_sk(sk)->cork.fl.u.ip6;
 	struct dst_entry *dst = ltp_v6_dst_or_route(sk);
 	int err;
 
-	if (IS_ERR(dst)) {
+	err = PTR_ERR_OR_ZERO(dst);
+	if (!err)
+		err = ltp_v6_seal(sock_net(sk), skb, ltp_sk(sk)->encap_port,
+				  fl6);
+	if (err) {
 		kfree_skb(skb);
-		return PTR_ERR(dst);
+		return err;
 	}
-	ltp_v6_sum(skb, &fl6->saddr, &fl6->daddr);
 	/* One flow label for all of an association. */
 	skb_set_hash_from_sk(skb, sk);
 	rcu_read_lock();
@@ -304,15 +326,16 @@ static int ltp_v6_reply(struct net *net, struct sk_buff *skb,
 {
 	const struct ltp_hdr *hdr = (const struct ltp_hdr *)to->data;
 	struct sock *ctl = ltp_pernet(net)->ctl_sk6;
+	__be16 encap = LTP_INPUT_CB(to)->encap;
 	const struct ipv6hdr *ip6h = ipv6_hdr(to);
 	struct flowi6 fl6 = {
-		.flowi6_proto = IPPROTO_LTP,
-		.flowi6_mark = to->mark,
+		.flowi6_proto = encap ? IPPROTO_UDP : IPPROTO_LTP,
+		.flowi6_mark = IP6_REPLY_MARK(net, to->mark),
 		.flowi6_uid = sock_net_uid(net, NULL),
 		.daddr = ip6h->saddr,
 		.saddr = ip6h->daddr,
-		.fl6_sport = hdr->dest,
-		.fl6_dport = hdr->source,
+		.fl6_sport = encap ? ltp_encap_port(net) : hdr->dest,
+		.fl6_dport = encap ?: hdr->source,
 	};
 	struct dst_entry *dst;
 	int err;
@@ -328,8 +351,12 @@ static int ltp_v6_reply(struct net *net, struct sk_buff *skb,
 		return PTR_ERR(dst);
 	}
 	skb_dst_set(skb, dst);
-	ltp_v6_sum(skb, &fl6.saddr, &fl6.daddr);
-	err = ip6_xmit(ctl, skb, &fl6, to->mark, NULL, 0, 0);
+	err = ltp_v6_seal(net, skb, encap, &fl6);
+	if (err) {
+		kfree_skb(skb);
+		return err;
+	}
+	err = ip6_xmit(ctl, skb, &fl6, fl6.flowi6_mark, NULL, 0, 0);
 	return net_xmit_eval(err);
 }
 
@@ -396,10 +423,17 @@ const struct ltp_af ltp_ipv6 = {
 
 static int ltp_v6_rcv(struct sk_buff *skb)
 {
-	return ltp_input(skb, &ltp_ipv6);
+	return ltp_input(skb, &ltp_ipv6, 0);
 }
 
-static void ltp_v6_icmp_read(struct ltp_icmp *icmp, u8 type, u8 code, u32 info)
+/**
+ * ltp_v6_icmp_read() - what an ICMPv6 error says
+ * @icmp: kind, error and MTU are filled in
+ * @type: ICMPV6_*
+ * @code: of that type
+ * @info: MTU of "packet too big"
+ */
+void ltp_v6_icmp_read(struct ltp_icmp *icmp, u8 type, u8 code, u32 info)
 {
 	icmp->kind = LTP_ICMP_IGNORED;
 	switch (type) {

@@ -3,7 +3,7 @@
 #ifndef _LTP_IPV6_H
 #define _LTP_IPV6_H
 
-#include "ltp.h"
+#include "icmp.h"
 
 #if IS_ENABLED(CONFIG_IPV6)
 
@@ -14,6 +14,7 @@ void ltp_v6_child(struct sock *child);
 void ltp_v6_disconnect(struct sock *sk);
 void ltp_v6_destruct(struct sock *sk);
 
+void ltp_v6_icmp_read(struct ltp_icmp *icmp, u8 type, u8 code, u32 info);
 void ltp_ipv6_prepare(const struct proto *prot);
 int ltp_ipv6_proto_register(void);
 void ltp_ipv6_proto_unregister(void);

@@ -92,6 +92,8 @@
  * @rcvbuf: SO_RCVBUF of a new socket, bytes
  * @sndbuf: SO_SNDBUF of a new socket, bytes
  * @dead_ms: time without an answer after which an association is dead
+ * @encap_port: UDP port of all LTP in UDP here, 0: none; see encap.c
+ * @encap_peer: UDP port that new associations go to, 0: none
  * @cc: congestion control of new sockets
  *
  * Read with READ_ONCE(), written under the netlink family's lock.
@@ -106,7 +108,19 @@ struct ltp_conf {
 	u32 rcvbuf;
 	u32 sndbuf;
 	u32 dead_ms;
+	u16 encap_port;
+	u16 encap_peer;
 	const struct ltp_cc_ops *cc;
+};
+
+/**
+ * struct ltp_encap - the UDP sockets of a namespace
+ * @sock4: that of IPv4, NULL: encapsulation is off
+ * @sock6: that of IPv6, NULL: as above, or there is no IPv6
+ */
+struct ltp_encap {
+	struct socket *sock4;
+	struct socket *sock6;
 };
 
 /**
@@ -122,6 +136,7 @@ struct ltp_conf {
  * @replay_lock: guards @replay
  * @ctl_sk: sends the answers that belong to no socket
  * @ctl_sk6: and those over IPv6; NULL: this kernel has none
+ * @encap: for LTP in UDP, changed under the netlink family's lock
  */
 struct ltp_net {
 	struct ltp_conf conf;
@@ -135,6 +150,7 @@ struct ltp_net {
 	spinlock_t replay_lock; /* @replay */
 	struct sock *ctl_sk;
 	struct sock *ctl_sk6;
+	struct ltp_encap encap;
 };
 
 /**
@@ -191,6 +207,7 @@ struct ltp_af {
  * struct ltp_input_cb - what is known of a received packet, in skb->cb
  * @ip: what IP has put there, which stays
  * @af: address family it came over
+ * @encap: UDP port it came from, 0: it was not in UDP
  */
 struct ltp_input_cb {
 	union {
@@ -200,6 +217,7 @@ struct ltp_input_cb {
 #endif
 	} ip;
 	const struct ltp_af *af;
+	__be16 encap;
 };
 
 #define LTP_INPUT_CB(skb)	((struct ltp_input_cb *)(skb)->cb)
@@ -631,6 +649,9 @@ struct ltp_rx {
  * @events: LTP_..._MISSED, atomic
  * @missed_mtu: with LTP_MTU_MISSED: the path's MTU, bytes
  * @phase: enum ltp_state
+ * @encap_port: UDP port of the peer, 0: no UDP
+ * @encap_want: LTP_ENCAP, or LTP_ENCAP_DEFAULT
+ * @newest_pn: newest packet number that came, once the handshake is done
  * @local_tag: verification tag the peer must use
  * @peer_tag: tag to send
  * @first_flow: of an accepted socket: id of the first flow it sends
@@ -677,6 +698,9 @@ struct ltp_sock {
 	unsigned long events;
 	u32 missed_mtu;
 	u8 phase;
+	__be16 encap_port;
+	int encap_want;
+	u32 newest_pn;
 	u32 local_tag;
 	u32 peer_tag;
 	u32 first_flow;

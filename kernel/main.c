@@ -8,6 +8,7 @@
 #include <net/netns/generic.h>
 
 #include "assoc.h"
+#include "encap.h"
 #include "flow_rx.h"
 #include "flow_tx.h"
 #include "handshake.h"
@@ -79,6 +80,7 @@ mib:
 
 static void __net_exit ltp_net_exit(struct net *net)
 {
+	ltp_encap_net_exit(net);
 	ltp_ipv6_net_exit(net);
 	ltp_ipv4_net_exit(net);
 	ltp_handshake_net_exit(ltp_pernet(net));

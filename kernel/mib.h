@@ -14,6 +14,10 @@
 LTP_MIB(IN_PACKETS, "InPackets", "packets received, dropped ones included") \
 LTP_MIB(OUT_PACKETS, "OutPackets", "packets handed to IP") \
 LTP_MIB(OUT_ERRORS, "OutErrors", "packets that IP or the device refused") \
+LTP_MIB(IN_ENCAP, "InEncap", "packets received in UDP") \
+LTP_MIB(OUT_ENCAP, "OutEncap", "packets sent in UDP") \
+LTP_MIB(ENCAP_MOVED, "EncapMoved", \
+	"times that a peer's UDP port was found to be another") \
 LTP_MIB(IN_DATA, "InData", "segments accepted for the first time") \
 LTP_MIB(IN_DUPLICATE, "InDuplicate", "segments that had arrived before") \
 LTP_MIB(OUT_DATA, "OutData", "segments sent, retransmissions included") \
@@ -47,6 +51,7 @@ LTP_MIB(ASSOC_TIMEOUT, "AssocTimeout", \
 LTP_MIB(OUT_RESETS, "OutResets", "RESET packets sent") \
 LTP_MIB(DROP_SHORT, "DropShort", "packet shorter than its headers") \
 LTP_MIB(DROP_CHECKSUM, "DropChecksum", "checksum wrong") \
+LTP_MIB(DROP_ENCAP, "DropEncap", "UDP without checksum or source port") \
 LTP_MIB(DROP_TYPE, "DropType", "packet type unknown") \
 LTP_MIB(DROP_FLAGS, "DropFlags", "a flag that this packet type lacks") \
 LTP_MIB(DROP_LENGTH, "DropLength", "length disagrees with the fields") \

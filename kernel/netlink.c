@@ -23,6 +23,7 @@
 #include "../uapi/linux/ltp_netlink.h"
 #include "adapt.h"
 #include "assoc.h"
+#include "encap.h"
 #include "flow_rx.h"
 #include "info.h"
 #include "netlink.h"
@@ -94,6 +95,12 @@ LTP_NL_RANGE(dead, nla_get_u32, LTP_NL_DEAD_MS_MIN, LTP_NL_DEAD_MS_MAX,
 static char ltp_nl_no_cc[48 + LTP_CC_NAMES_MAX] =
 	"cc must be a congestion control of this module: ";
 
+static_assert(U16_MAX == 65535);
+LTP_NL_RANGE(encap_port, nla_get_u32, 0, U16_MAX,
+	     "encap_port must be 0 (off) to 65535 (UDP port)")
+LTP_NL_RANGE(encap_peer, nla_get_u32, 0, U16_MAX,
+	     "encap_peer must be 0 (off) to 65535 (UDP port)")
+
 int ltp_nl_check_cc(const struct nlattr *attr,
 		    struct netlink_ext_ack *extack)
 {
@@ -115,6 +122,8 @@ static const struct nla_policy ltp_nl_config_policy[LTP_A_CONFIG_MAX + 1] = {
 	[LTP_A_CONFIG_SLACK_US]		= { .type = NLA_U64 },
 	[LTP_A_CONFIG_PROFILE]		= { .type = NLA_U32 },
 	[LTP_A_CONFIG_EPOCH]		= { .type = NLA_U32 },
+	[LTP_A_CONFIG_ENCAP_PORT]	= { .type = NLA_U32 },
+	[LTP_A_CONFIG_ENCAP_PEER]	= { .type = NLA_U32 },
 };
 
 static int (*const ltp_nl_config_check[LTP_A_CONFIG_MAX + 1])
@@ -129,6 +138,8 @@ static int (*const ltp_nl_config_check[LTP_A_CONFIG_MAX + 1])
 	[LTP_A_CONFIG_SLACK_US]		= ltp_nl_check_slack,
 	[LTP_A_CONFIG_PROFILE]		= ltp_nl_check_profile,
 	[LTP_A_CONFIG_EPOCH]		= ltp_nl_check_epoch,
+	[LTP_A_CONFIG_ENCAP_PORT]	= ltp_nl_check_encap_port,
+	[LTP_A_CONFIG_ENCAP_PEER]	= ltp_nl_check_encap_peer,
 };
 
 /*
@@ -167,7 +178,9 @@ static int ltp_nl_config_fill(struct sk_buff *skb, const struct ltp_conf *conf)
 	    ltp_nl_put_u64(skb, LTP_A_CONFIG_SLACK_US,
 			   ltp_nl_us(conf->slack_ns)) ||
 	    nla_put_u32(skb, LTP_A_CONFIG_PROFILE, conf->profile) ||
-	    nla_put_u32(skb, LTP_A_CONFIG_EPOCH, conf->epoch))
+	    nla_put_u32(skb, LTP_A_CONFIG_EPOCH, conf->epoch) ||
+	    nla_put_u32(skb, LTP_A_CONFIG_ENCAP_PORT, conf->encap_port) ||
+	    nla_put_u32(skb, LTP_A_CONFIG_ENCAP_PEER, conf->encap_peer))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -196,6 +209,23 @@ static int ltp_nl_config_get(struct sk_buff *req, struct genl_info *info)
 	}
 	genlmsg_end(skb, hdr);
 	return genlmsg_reply(skb, info);
+}
+
+static int ltp_nl_config_encap(struct ltp_conf *conf, struct genl_info *info)
+{
+	struct nlattr *port = info->attrs[LTP_A_CONFIG_ENCAP_PORT];
+	struct nlattr *peer = info->attrs[LTP_A_CONFIG_ENCAP_PEER];
+
+	if (port)
+		conf->encap_port = nla_get_u32(port);
+	if (peer)
+		conf->encap_peer = nla_get_u32(peer);
+	if (!conf->encap_peer || conf->encap_port)
+		return 0;
+	/* Only then one of them was given. */
+	NL_SET_ERR_MSG_ATTR(info->extack, peer ?: port,
+			    "encap_peer needs an encap_port, or answers are not heard");
+	return -EINVAL;
 }
 
 /* Two times can be compared, if one of them is asked for. */
@@ -259,6 +289,9 @@ static int ltp_nl_config_apply(struct ltp_conf *conf, struct genl_info *info)
 	attr = info->attrs[LTP_A_CONFIG_CC];
 	if (attr)
 		conf->cc = ltp_cc_find(nla_data(attr));
+	err = ltp_nl_config_encap(conf, info);
+	if (err)
+		return err;
 
 	return ltp_nl_check_order(lt, conf->lt_ns, deadline, conf->deadline_ns,
 				  info->extack);
@@ -303,6 +336,14 @@ static int ltp_nl_config_set(struct sk_buff *req, struct genl_info *info)
 	mutex_lock(&ltp_nl_lock);
 	new = *conf;
 	err = ltp_nl_config_apply(&new, info);
+	/* All that can fail comes before anything is changed. */
+	if (!err && new.encap_port != conf->encap_port) {
+		err = ltp_encap_config(genl_info_net(info), new.encap_port);
+		if (err)
+			NL_SET_ERR_MSG_ATTR(info->extack,
+					    info->attrs[LTP_A_CONFIG_ENCAP_PORT],
+					    "encap_port cannot be had: is it in use?");
+	}
 	if (err) {
 		mutex_unlock(&ltp_nl_lock);
 		return err;
@@ -322,6 +363,7 @@ static int ltp_nl_config_set(struct sk_buff *req, struct genl_info *info)
 	WRITE_ONCE(conf->sndbuf, new.sndbuf);
 	WRITE_ONCE(conf->dead_ms, new.dead_ms);
 	WRITE_ONCE(conf->cc, new.cc);
+	WRITE_ONCE(conf->encap_peer, new.encap_peer);
 	if (rejudge)
 		ltp_policy_changed(ln);
 	mutex_unlock(&ltp_nl_lock);
@@ -527,7 +569,9 @@ static int ltp_nl_put_info(struct sk_buff *skb, const struct ltp_info *info)
 	    nla_put_u32(skb, LTP_A_ASSOC_PROBES, info->probes) ||
 	    ltp_nl_put_u64(skb, LTP_A_ASSOC_BYTES_ACKED, info->bytes_acked) ||
 	    ltp_nl_put_u64(skb, LTP_A_ASSOC_BYTES_RECEIVED,
-			   info->bytes_received))
+			   info->bytes_received) ||
+	    (info->encap &&
+	     nla_put_u32(skb, LTP_A_ASSOC_ENCAP_PORT, info->encap)))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -32,6 +32,10 @@ int ltp_nl_check_sndbuf(const struct nlattr *attr,
 int ltp_nl_check_dead(const struct nlattr *attr,
 		      struct netlink_ext_ack *extack);
 int ltp_nl_check_cc(const struct nlattr *attr, struct netlink_ext_ack *extack);
+int ltp_nl_check_encap_port(const struct nlattr *attr,
+			    struct netlink_ext_ack *extack);
+int ltp_nl_check_encap_peer(const struct nlattr *attr,
+			    struct netlink_ext_ack *extack);
 int ltp_nl_check_order(const struct nlattr *lt, u64 lt_ns,
 		       const struct nlattr *deadline, u64 deadline_ns,
 		       struct netlink_ext_ack *extack);

@@ -7,6 +7,7 @@
 #include <net/inet_common.h>
 
 #include "assoc.h"
+#include "encap.h"
 #include "flow_rx.h"
 #include "flow_tx.h"
 #include "group.h"
@@ -72,6 +73,7 @@ static int ltp_init_sock(struct sock *sk)
 
 	lp->af = ltp_v6_own(sk) ?: &ltp_ipv4;
 	lp->tx.cc.ops = NULL;
+	lp->encap_want = LTP_ENCAP_DEFAULT;
 	memset(&lp->own, 0, sizeof(lp->own));
 	ltp_assoc_setup(sk);
 	sk->sk_rcvbuf = READ_ONCE(ln->conf.rcvbuf);

@@ -4,6 +4,7 @@
 
 #include "adapt.h"
 #include "assoc.h"
+#include "encap.h"
 #include "flow_rx.h"
 #include "info.h"
 #include "ipv6.h"
@@ -56,6 +57,17 @@ static int ltp_set_user_timeout(struct sock *sk, int value)
 	ltp_sk(sk)->user_timeout_ms = value;
 	/* It counts from when an answer was first waited for, also if it is. */
 	ltp_assoc_rearm(sk, ltp_now());
+	return 0;
+}
+
+static int ltp_set_encap(struct sock *sk, int value)
+{
+	if (value < 0 || value > U16_MAX)
+		return -EINVAL;
+	/* An association answers the way its peer speaks. */
+	if (ltp_sk(sk)->phase != LTP_CLOSED)
+		return -EISCONN;
+	ltp_sk(sk)->encap_want = value;
 	return 0;
 }
 
@@ -212,6 +224,8 @@ static int ltp_set_number(struct sock *sk, int name, int value)
 		return ltp_set_epoch_flows(sk, value);
 	case LTP_USER_TIMEOUT:
 		return ltp_set_user_timeout(sk, value);
+	case LTP_ENCAP:
+		return ltp_set_encap(sk, value);
 	default:
 		return ltp_set_bool(sk, name, value);
 	}
@@ -238,6 +252,7 @@ static int ltp_set_one(struct sock *sk, int name, sockptr_t val,
 	case LTP_PROFILE:
 	case LTP_EPOCH:
 	case LTP_EPOCH_FLOWS:
+	case LTP_ENCAP:
 		err = ltp_get_int(val, len, &value);
 		return err ?: ltp_set_number(sk, name, value);
 	default:
@@ -320,6 +335,10 @@ static int ltp_get_one(struct sock *sk, int name, void *value)
 		return sizeof(int);
 	case LTP_EPOCH_FLOWS:
 		*number = ltp_policy(sk)->epoch;
+		return sizeof(int);
+	case LTP_ENCAP:
+		*number = lp->phase == LTP_CLOSED ? ltp_encap_wanted(sk) :
+						    ntohs(lp->encap_port);
 		return sizeof(int);
 	case LTP_THRESHOLDS:
 		ltp_get_thresholds(sk, value);

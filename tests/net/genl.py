@@ -15,13 +15,13 @@ CONFIG_GET, CONFIG_SET, ASSOC_GET, FLOW_GET, STAT_GET = range(1, 6)
 
 CONFIG = (
     "fraction_ppm:I lt_us:Q deadline_us:Q rcvbuf:I sndbuf:I dead_ms:I cc:s slack_us:Q profile:I "
-    "epoch:I"
+    "epoch:I encap_port:I encap_peer:I"
 )
 ENDS = "cookie:Q local_port:H peer_port:H local:a peer:a local6:6 peer6:6 ifindex:I"
 ASSOC = (
     f"{ENDS} state:I cc:s srtt_us:I rttvar_us:I rtprop_us:I btlbw:Q pacing_rate:Q cwnd:I "
     "in_flight:I peer_window:I seg_size:I flows_out:I flows_in:I segments_out:I segments_in:I "
-    "retransmitted:I lost:I spurious:I probes:I bytes_acked:Q bytes_received:Q"
+    "retransmitted:I lost:I spurious:I probes:I bytes_acked:Q bytes_received:Q encap_port:I"
 )
 FLOW = (
     f"{ENDS} direction:I flow:I tag:Q length:I seg_size:I segments:I arrived:I critical:I "

@@ -268,6 +268,8 @@ class Net:
         host.up("e0")
         if self.way.v6 and host.addr4:
             host.set_addr6(addr6(host.addr4))
+        if self.way.encap and host.addr4:
+            host.family.set_config(encap_port=self.way.encap, encap_peer=self.way.encap)
 
     def alone(self) -> Host:
         """A host with nothing but its loopback interface."""

@@ -15,7 +15,7 @@ SNDINFO, RCVINFO, RCVMAP, REPORT = 1, 2, 3, 4
 RECVRCVINFO, RECVRCVMAP, REPORTS, HOLES, THRESHOLDS, RCVTAG, CONGESTION, INFO, SEGSIZE = range(
     16, 25
 )
-USER_TIMEOUT = 28
+USER_TIMEOUT, ENCAP = 28, 29
 PROFILE, EPOCH, EPOCH_FLOWS = range(25, 28)
 PROFILE_DCN, PROFILE_WAN = 1, 2
 HOLES_ZERO, HOLES_KEEP = 0, 1
@@ -39,7 +39,7 @@ SIOCINQ, SIOCOUTQ, SIOCOUTQNSD = 0x541B, 0x5411, 0x894B
 SNDINFO_FORMAT = struct.Struct("=QIIH6s")
 RCVINFO_FORMAT = struct.Struct("=QIIQIHH")
 THRESHOLDS_FORMAT = struct.Struct("=IIQQQ")
-INFO_FORMAT = struct.Struct("=10I2Q6I2Q7Q14I2QI4x")
+INFO_FORMAT = struct.Struct("=10I2Q6I2Q7Q14I2Q2I")
 TIMEVAL = struct.Struct("=qq")
 
 
@@ -115,6 +115,7 @@ class Info(NamedTuple):
     lt_us: int
     deadline_us: int
     epochs: int
+    encap: int
 
 
 @dataclasses.dataclass(frozen=True)

@@ -91,7 +91,8 @@ class Wire:
                 continue
             saddr, daddr, payload = got
             assert saddr == self.host_addr
-            self.way.check(saddr, daddr, payload)
+            size = self.way.ip_header + self.way.udp_header + len(payload)
+            self.way.check(saddr, daddr, data[:size])
             if self.way.encap:
                 self.udp_to.append(self.way.udp_ports(data))
             return wire.parse(payload), len(payload)

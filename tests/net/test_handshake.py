@@ -371,8 +371,9 @@ def test_icmp_says_that_the_path_is_narrow(far: Wire) -> None:
     sock, assoc = far.accepted()
     size = far.way.seg_size(1500)
     assert sock.info().seg_size == size
-    far.send_too_big(far.quote(5000, assoc.port, assoc.my_tag ^ 1), 1300)
-    assert sock.info().seg_size == size
+    if not far.way.encap:  # of UDP the kernel believes any, and tells the route itself
+        far.send_too_big(far.quote(5000, assoc.port, assoc.my_tag ^ 1), 1300)
+        assert sock.info().seg_size == size
     far.send_too_big(far.quote(5000, assoc.port, assoc.my_tag), 1300)
     assert sock.info().seg_size == far.way.seg_size(1300)
     sock.send(bytes(2000))

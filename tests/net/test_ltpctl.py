@@ -70,6 +70,8 @@ DEFAULT = {
     "rcvbuf": 8 * MIB,
     "sndbuf": 8 * MIB,
     "dead_ms": 60000,
+    "encap_port": 0,
+    "encap_peer": 0,
 }
 
 
@@ -79,7 +81,7 @@ def test_default_configuration(netns: str) -> None:
     assert as_json("config", netns=netns) == DEFAULT
     assert ltpctl("show", netns=netns).stdout == (
         "fraction 0.9 lt adaptive deadline adaptive profile dcn slack profile epoch 64 cc bdp "
-        "rcvbuf 8388608 sndbuf 8388608 dead 60s\n"
+        "rcvbuf 8388608 sndbuf 8388608 dead 60s encap_port 0 encap_peer 0\n"
     )
 
 
@@ -117,6 +119,10 @@ def test_pretty_json_is_the_same_json(netns: str) -> None:
         ("rcvbuf", "64K", "65536", "rcvbuf", 65536),
         ("sndbuf", "1G", "1073741824", "sndbuf", 1 << 30),
         ("dead", "2.5s", "2.5s", "dead_ms", 2500),
+        ("encap_port", "9899", "9899", "encap_port", 9899),
+        ("encap_port", "65535", "65535", "encap_port", 65535),
+        ("encap_port", "off", "0", "encap_port", 0),
+        ("encap_peer", "off", "0", "encap_peer", 0),
     ],
 )
 def test_set_and_show(
@@ -140,6 +146,10 @@ def test_what_is_shown_can_be_set(netns: str, net: lab.Net) -> None:
         "1.000001s",
         "dead",
         "61.234s",
+        "encap_port",
+        "9899",
+        "encap_peer",
+        "9900",
         netns=netns,
     )
     shown = ltpctl("show", netns=netns).stdout
@@ -168,6 +178,9 @@ OUT_OF_RANGE = [
     ("dead", "99ms", "dead must be 100 to 3600000 (milliseconds)"),
     ("dead", "3601s", "dead must be 100 to 3600000 (milliseconds)"),
     ("dead", "none", "dead must be 100 to 3600000 (milliseconds)"),
+    ("encap_port", "65536", "encap_port must be 0 (off) to 65535 (UDP port)"),
+    ("encap_peer", "65536", "encap_peer must be 0 (off) to 65535 (UDP port)"),
+    ("encap_peer", "1", "encap_peer needs an encap_port, or answers are not heard"),
     ("cc", "cubic", "cc must be a congestion control of this module: bdp reno"),
     ("cc", "x" * 1000, "cc must be a congestion control of this module: bdp reno"),
 ]

@@ -227,7 +227,8 @@ def test_info_is_read_only(sock: ltp.Socket) -> None:
         *(
             (name, 4)
             for name in (
-                *BOOLS, ltp.SEGSIZE, ltp.USER_TIMEOUT, ltp.PROFILE, ltp.EPOCH, ltp.EPOCH_FLOWS
+                *BOOLS, ltp.SEGSIZE, ltp.USER_TIMEOUT, ltp.PROFILE, ltp.EPOCH, ltp.EPOCH_FLOWS,
+                ltp.ENCAP,
             )
         ),
         (ltp.THRESHOLDS, 32),
@@ -254,7 +255,7 @@ def test_room_for_the_value(sock: ltp.Socket, name: int, size: int) -> None:
 
 
 def test_unknown_options(sock: ltp.Socket) -> None:
-    for name in (0, 1, 2, 3, 4, 15, 29, 99, -1):
+    for name in (0, 1, 2, 3, 4, 15, 63, 99, -1):
         assert set_raw(sock, name, bytes(4)) == errno.ENOPROTOOPT
         assert get_raw(sock, name, 4)[0] == errno.ENOPROTOOPT
     for level in (socket.IPPROTO_TCP, 132, 254):
@@ -334,8 +335,9 @@ SETTABLE = {
     ltp.PROFILE: struct.pack("=i", 1),
     ltp.EPOCH_FLOWS: struct.pack("=i", 1),
     ltp.USER_TIMEOUT: struct.pack("=i", 1),
+    ltp.ENCAP: struct.pack("=i", 1),
 }
-INTS = (*BOOLS, ltp.SEGSIZE, ltp.PROFILE, ltp.EPOCH, ltp.EPOCH_FLOWS, ltp.USER_TIMEOUT)
+INTS = (*BOOLS, ltp.SEGSIZE, ltp.PROFILE, ltp.EPOCH, ltp.EPOCH_FLOWS, ltp.USER_TIMEOUT, ltp.ENCAP)
 READABLE = {**{name: 4 for name in INTS}, ltp.THRESHOLDS: TH.size,
             ltp.CONGESTION: 16, ltp.INFO: ltp.INFO_FORMAT.size}
 INT_MAX = (1 << 31) - 1

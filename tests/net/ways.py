@@ -58,13 +58,17 @@ class Way:
         return 40 if self.v6 else 20
 
     @property
+    def udp_header(self) -> int:
+        return 8 if self.encap else 0
+
+    @property
     def ethertype(self) -> int:
         return ETH_P_IPV6 if self.v6 else ETH_P_IP
 
     @property
     def headers(self) -> int:
         """Before the payload of a DATA packet."""
-        return self.ip_header + (8 if self.encap else 0) + LTP_HEADERS
+        return self.ip_header + self.udp_header + LTP_HEADERS
 
     def seg_size(self, mtu: int) -> int:
         return ltp.seg_size(mtu, headers=self.headers)
@@ -104,23 +108,24 @@ class Way:
             saddr, daddr, payload = data[12:16], data[16:20], data[20:size]
         if proto != (IPPROTO_UDP if self.encap else ltp.IPPROTO_LTP):
             return None
-        if self.encap:
-            assert wire.checksum(wire.pseudo(saddr, daddr, len(payload), proto) + payload) == 0
-            payload = payload[8:]
-        return saddr, daddr, payload
+        return saddr, daddr, payload[8:] if self.encap else payload
 
     def udp_ports(self, data: bytes) -> tuple[int, int]:
         """Source and destination of an IP packet with UDP in it."""
         source, dest = struct.unpack_from("!HH", data, self.ip_header)
         return source, dest
 
-    def check(self, saddr: bytes, daddr: bytes, payload: bytes) -> None:
-        """The checksum of a received LTP packet must be right."""
+    def check(self, saddr: bytes, daddr: bytes, data: bytes) -> None:
+        """The checksum in a received IP packet must be right."""
+        payload = data[self.ip_header:]
         if self.encap:
-            assert payload[10:12] == b"\0\0", "a checksum within UDP"
-            return
-        total = wire.checksum(wire.pseudo(saddr, daddr, len(payload)) + payload)
-        assert total == 0, f"checksum of {wire.parse(payload)}"
+            assert payload[18:20] == b"\0\0", "a checksum within UDP"
+            proto, size = IPPROTO_UDP, struct.unpack_from("!H", payload, 4)[0]
+            assert payload[6:8] != b"\0\0", "no UDP checksum"
+        else:
+            proto, size = ltp.IPPROTO_LTP, len(payload)
+        assert size == len(payload)
+        assert wire.checksum(wire.pseudo(saddr, daddr, size, proto) + payload) == 0, "checksum"
 
 
 def ip_header(saddr: bytes, daddr: bytes, length: int, proto: int) -> bytes:
@@ -152,7 +157,10 @@ def icmp_packet(
 IPV4 = Way("ipv4")
 IPV6 = Way("ipv6", socket.AF_INET6, v6=True)
 MAPPED = Way("mapped", socket.AF_INET6)
-ALL = [IPV4, IPV6, MAPPED]
+ENCAP4 = Way("encap4", encap=9899)
+ENCAP6 = Way("encap6", socket.AF_INET6, v6=True, encap=9899)
+ALL = [IPV4, IPV6, MAPPED, ENCAP4, ENCAP6]
+NATIVE = [IPV4, IPV6, MAPPED]
 
 
 def over(ways: Iterable[Way]) -> pytest.MarkDecorator:

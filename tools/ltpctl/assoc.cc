@@ -17,6 +17,7 @@ const std::vector<Field> kFields = {
     Endpoints(),
     {LTP_A_ASSOC_STATE, Kind::kEnum, "state", "state", false, kStates},
     {LTP_A_ASSOC_CC, Kind::kText, "cc", "cc"},
+    {LTP_A_ASSOC_ENCAP_PORT, Kind::kU32, "encap_port", "encap_port"},
     {LTP_A_ASSOC_COOKIE, Kind::kU64, "cookie", "cookie", true},
     NewLine(),
     {LTP_A_ASSOC_SRTT_US, Kind::kTimeU32, "srtt_us", "srtt"},

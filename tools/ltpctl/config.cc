@@ -43,6 +43,8 @@ const Setting kSettings[] = {
     {"rcvbuf", PutU32<LTP_A_CONFIG_RCVBUF, ParseBytes>},
     {"sndbuf", PutU32<LTP_A_CONFIG_SNDBUF, ParseBytes>},
     {"dead", PutU32<LTP_A_CONFIG_DEAD_MS, ParseTimeMs>},
+    {"encap_port", PutU32<LTP_A_CONFIG_ENCAP_PORT, ParsePort>},
+    {"encap_peer", PutU32<LTP_A_CONFIG_ENCAP_PEER, ParsePort>},
 };
 
 // The labels are the keys of kSettings: what is shown can be set.
@@ -57,6 +59,8 @@ const std::vector<Field> kFields = {
     {LTP_A_CONFIG_RCVBUF, Kind::kU32, "rcvbuf", "rcvbuf"},
     {LTP_A_CONFIG_SNDBUF, Kind::kU32, "sndbuf", "sndbuf"},
     {LTP_A_CONFIG_DEAD_MS, Kind::kMillisU32, "dead_ms", "dead"},
+    {LTP_A_CONFIG_ENCAP_PORT, Kind::kU32, "encap_port", "encap_port"},
+    {LTP_A_CONFIG_ENCAP_PEER, Kind::kU32, "encap_peer", "encap_peer"},
 };
 
 void Show(const Format &format, const Arguments &arguments) {
@@ -116,13 +120,16 @@ const Object kConfig = {
     "                    | cc NAME         congestion control of new associations\n"
     "                    | rcvbuf SIZE     SO_RCVBUF of new sockets\n"
     "                    | sndbuf SIZE     SO_SNDBUF of new sockets\n"
-    "                    | dead TIME }     without any answer: the association is dead\n"
+    "                    | dead TIME       without any answer: the association is dead\n"
+    "                    | encap_port PORT LTP in UDP comes from and goes to this port here\n"
+    "                    | encap_peer PORT } new associations go to this UDP port\n"
     "       SHARE := 0.9 | 90%\n"
     "       TIME := 300us | 20ms | 1.5s | none; a number alone counts microseconds;\n"
     "               of lt and deadline also adaptive, of slack also profile\n"
     "       PROFILE := dcn | wan\n"
     "       NUMBER := 64 | none\n"
-    "       SIZE := 65536 | 64K | 8M | 1G\n",
+    "       SIZE := 65536 | 64K | 8M | 1G\n"
+    "       PORT := 9899 | off\n",
     {{"show", Show}, {"set", Set}},
 };
 

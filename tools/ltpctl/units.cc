@@ -144,6 +144,14 @@ uint32_t ParseBytes(const std::string &name, const std::string &text) {
     return static_cast<uint32_t>(bytes);
 }
 
+uint32_t ParsePort(const std::string &name, const std::string &text) {
+    uint64_t port;
+    if (text == "off") return 0;
+    if (!ParseScaled(text, kCountUnits, std::numeric_limits<uint32_t>::max(), &port))
+        throw UsageError(Quoted(name, text) + "a UDP port: write 9899 or off");
+    return static_cast<uint32_t>(port);
+}
+
 std::string FormatTimeUs(uint64_t us) {
     if (us >= 1000000) return Decimal(us, 6) + "s";
     if (us >= 1000) return Decimal(us, 3) + "ms";

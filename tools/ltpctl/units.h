@@ -31,6 +31,8 @@ inline const std::vector<const char *> kProfiles = {"unset", "dcn", "wan"};
 uint32_t ParseCount(const std::string &name, const std::string &text);
 // "65536", "64K", "8M", "1G": powers of 1024.
 uint32_t ParseBytes(const std::string &name, const std::string &text);
+// "9899", or "off" for 0.
+uint32_t ParsePort(const std::string &name, const std::string &text);
 
 std::string FormatTimeUs(uint64_t us);
 std::string FormatFractionPpm(uint32_t ppm);

@@ -44,6 +44,9 @@
 /* int: milliseconds after which a peer that does not answer is dead; 0: as set for the namespace */
 #define LTP_USER_TIMEOUT	28
 
+/* int: UDP port of the peer to be reached in UDP, 0: without */
+#define LTP_ENCAP	29
+
 #define LTP_CC_NAME_MAX	16
 
 /*
@@ -245,7 +248,7 @@ enum ltp_state {
  *	tolerant flows that come in, else that of the last one; 0: none is known
  * @deadline_us: the deadline that goes with it, 0: none
  * @epochs: epochs that have ended
- * @reserved: 0
+ * @encap: UDP port of the peer, 0: the association is not in UDP
  *
  * Times are in microseconds; those of 32 bits stop at U32_MAX, 71 minutes,
  * which is also "never". A socket that is no association says so of all four
@@ -296,7 +299,7 @@ struct ltp_info {
 	__aligned_u64 lt_us;
 	__aligned_u64 deadline_us;
 	__u32 epochs;
-	__u32 reserved;
+	__u32 encap;
 };
 
 #endif /* _UAPI_LINUX_LTP_H */
