@@ -353,6 +353,21 @@ void ltp_ackmap_assume(struct ltp_ackmap *map)
 EXPORT_SYMBOL_IF_KUNIT(ltp_ackmap_assume);
 
 /**
+ * ltp_ackmap_has_all() - did all of these segments arrive?
+ * @map: the map
+ * @first: the first of them
+ * @count: how many; @first + @count is at most the number of segments
+ *
+ * Return: whether they did
+ */
+bool ltp_ackmap_has_all(const struct ltp_ackmap *map, u32 first, u32 count)
+{
+	return find_next_zero_bit(map->bits, first + count, first) >=
+	       first + count;
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_ackmap_has_all);
+
+/**
  * ltp_ackmap_miss() - segments did not arrive after all
  * @map: the map
  * @first: the first of them

@@ -49,6 +49,7 @@ u32 ltp_ackmap_next_new(const struct ltp_ackmap *map, u32 from, u32 base,
 
 /* At the sender, when CLOSE comes. */
 void ltp_ackmap_assume(struct ltp_ackmap *map);
+bool ltp_ackmap_has_all(const struct ltp_ackmap *map, u32 first, u32 count);
 void ltp_ackmap_miss(struct ltp_ackmap *map, u32 first, u32 count);
 
 /* For a struct ltp_rcvmap: words of 64 bits in host order. */

@@ -508,7 +508,39 @@ static bool ltp_tx_close_fits(const struct ltp_flow_tx *flow,
 	       c->received <= flow->len &&
 	       be32_to_cpu(last->first) + be32_to_cpu(last->count) <=
 		       flow->map.segs &&
-	       (!flow->close_parts || c->parts == flow->parts);
+	       (!flow->close_parts ||
+		(c->parts == flow->parts && c->missing == flow->missing &&
+		 c->received == flow->received &&
+		 c->reason == flow->close_reason));
+}
+
+/* A part that is new: do its holes fit those of the others, and the sums? */
+static bool ltp_tx_part_agrees(const struct ltp_flow_tx *flow,
+			       const struct ltp_close_fields *c)
+{
+	const struct ltp_range *last = &c->range[c->ranges - 1];
+	u32 segs = flow->map.segs, missing = 0, i;
+	bool first = !flow->close_parts, cut;
+
+	for (i = 0; i < c->ranges; i++) {
+		u32 count = be32_to_cpu(c->range[i].count);
+
+		if (!first && !ltp_ackmap_has_all(&flow->map,
+						  be32_to_cpu(c->range[i].first),
+						  count))
+			return false;
+		missing += count;
+	}
+	if (!first)
+		missing += segs - flow->map.count;
+	if ((first ? 0 : flow->parts_got) + 1 < c->parts)
+		return missing <= c->missing;
+	cut = be32_to_cpu(last->first) + be32_to_cpu(last->count) == segs ||
+	      (!first && !ltp_ackmap_test(&flow->map, segs - 1));
+	return missing == c->missing &&
+	       c->received == (u64)(segs - missing) * flow->seg_size -
+			      (cut ? 0 : (u64)segs * flow->seg_size -
+					 flow->len);
 }
 
 static void ltp_tx_missing(struct ltp_flow_tx *flow,
@@ -546,12 +578,17 @@ int ltp_tx_close(struct sock *sk, const struct ltp_close_fields *c, u64 now)
 	    (c->reason != LTP_GAVE_UP && !flow->tolerant) ||
 	    (c->reason == LTP_GAVE_UP && !flow->gave_up))
 		return LTP_MIB_DROP_ACK_INVALID;
+	if ((!flow->close_parts || !test_bit(c->part, flow->close_parts)) &&
+	    !ltp_tx_part_agrees(flow, c))
+		return LTP_MIB_DROP_ACK_INVALID;
 	if (!flow->close_parts) {
 		flow->close_parts = bitmap_zalloc(c->parts, GFP_ATOMIC);
 		if (!flow->close_parts)
 			return LTP_MIB_DROP_MEMORY; /* it is repeated */
 		flow->parts = c->parts;
+		flow->missing = c->missing;
 		flow->received = c->received;
+		flow->close_reason = c->reason;
 		ltp_flow_tx_drop_segs(sk, flow);
 		ltp_ackmap_assume(&flow->map);
 	}
@@ -561,7 +598,7 @@ int ltp_tx_close(struct sock *sk, const struct ltp_close_fields *c, u64 now)
 		ltp_tx_missing(flow, c);
 	}
 	if (flow->parts_got == flow->parts)
-		ltp_flow_tx_end(sk, flow, c->reason);
+		ltp_flow_tx_end(sk, flow, flow->close_reason);
 	ltp_tx_push(sk);
 	sk->sk_write_space(sk);
 	ltp_assoc_fin(sk);

@@ -342,7 +342,9 @@ struct ltp_seg {
  * @unsent: segments never sent, those not yet copied included
  * @ncrit: number of leading critical segments
  * @seg_size: bytes in a segment
+ * @missing: segments that all parts of CLOSE together say are missing
  * @received: bytes the receiver has, once it has ended the flow
+ * @close_reason: why, as CLOSE says
  * @reason: enum ltp_close_reason, LTP_OPEN while under way
  * @tolerant: may be closed early
  * @mem: bytes of memory of the flow itself, charged to its socket
@@ -367,8 +369,10 @@ struct ltp_flow_tx {
 	u32 unsent;
 	u32 ncrit;
 	u32 seg_size;
+	u32 missing;
 	u32 received;
 	u32 mem;
+	u8 close_reason;
 	u8 reason;
 	bool tolerant;
 	bool gave_up;

@@ -446,10 +446,16 @@ static void ackmap_close(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, ltp_ackmap_whole(&tx));
 		do {
 			n = ltp_ackmap_ranges(&rx, &from, range, 8);
-			for (k = 0; k < n; k++)
-				ltp_ackmap_miss(&tx,
-						be32_to_cpu(range[k].first),
-						be32_to_cpu(range[k].count));
+			for (k = 0; k < n; k++) {
+				u32 first = be32_to_cpu(range[k].first);
+				u32 count = be32_to_cpu(range[k].count);
+
+				KUNIT_ASSERT_TRUE(test, ltp_ackmap_has_all(&tx, first, count));
+				ltp_ackmap_miss(&tx, first, count);
+				KUNIT_ASSERT_FALSE(test, ltp_ackmap_has_all(&tx, first, 1));
+				KUNIT_ASSERT_FALSE(test,
+						   ltp_ackmap_has_all(&tx, first + count - 1, 1));
+			}
 		} while (n == 8);
 		check_all(test, &tx, &m);
 		check_all(test, &rx, &m);

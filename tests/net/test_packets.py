@@ -5,6 +5,7 @@ Each test has an association under way: the peer has sent a part of one flow and
 the host has sent a flow that is not acknowledged.
 """
 import dataclasses
+import struct
 from collections.abc import Iterator
 
 import pytest
@@ -116,7 +117,7 @@ def fixture_bench(net: lab.Net) -> Bench:
         DATA: data,
         ACK: assoc.ack(sent, 0, words=1).with_tail(wire.bitmap()),
         CLOSE: assoc.packet(
-            CLOSE, flow=sent.flow, missing=2, parts=1, received=2000, reason=ltp.FRACTION, ranges=2
+            CLOSE, flow=sent.flow, missing=2, parts=1, received=2152, reason=ltp.FRACTION, ranges=2
         ).with_tail(wire.ranges((0, 1), (2, 1))),
         CLOSE_ACK: assoc.packet(CLOSE_ACK, flow=assoc.flow + 1),
         GIVEUP: assoc.packet(GIVEUP, flags=wire.TOLERANT, **given_up | {"flow": assoc.flow + 2}),
@@ -292,6 +293,8 @@ def fields_wrong(bench: Bench) -> Iterator[tuple[Packet, str]]:
     yield close.but(missing=3), "DropField"
     yield close.but(missing=5, part=1, parts=2), "DropAckInvalid"
     yield close.but(received=5001), "DropAckInvalid"
+    for received in (0, 2151, 2153, 2848, 5000):
+        yield close.but(received=received), "DropAckInvalid"  # the map says otherwise
     yield close.but(ranges=1), "DropLength"
     yield close.but(ranges=3), "DropLength"
     yield close.but(ranges=0).with_tail(b""), "DropField"
@@ -414,3 +417,198 @@ def test_not_for_us(net: lab.Net) -> None:
             far.send_to(far.init(), daddr)
             assert far.pending() == []
             assert moved["OutPackets"] == 0
+
+
+# ---- CLOSE in parts that contradict each other
+
+SEGS = 400
+LENGTH = SEGS * 1424 - 100
+
+
+def close_parts(assoc: Assoc, missing: list[int], reason: int = ltp.FRACTION) -> list[Packet]:
+    """What a receiver says to whom these segments did not come, no two of them neighbours."""
+    size = wire.CLOSE_RANGES
+    received = LENGTH - sum(1324 if seg == SEGS - 1 else 1424 for seg in missing)
+    pieces = [missing[at:at + size] for at in range(0, len(missing), size)]
+    return [
+        assoc.packet(
+            CLOSE, flow=assoc.host_flow, missing=len(missing), part=part, parts=len(pieces),
+            received=received, reason=reason, ranges=len(piece),
+        ).with_tail(wire.ranges(*((seg, 1) for seg in piece)))
+        for part, piece in enumerate(pieces)
+    ]
+
+
+@pytest.fixture(name="sent")
+def fixture_sent(net: lab.Net) -> tuple[ltp.Socket, Assoc]:
+    """A tolerant flow of the host's, all of it in flight, and reports of what becomes of it."""
+    far = Wire(net)
+    sock, assoc = far.accepted(rwnd=1 << 30)
+    sock.set(ltp.REPORTS, 1)
+    assert sock.send_message(bytes(LENGTH), flags=ltp.TOLERANT, tag=5) == LENGTH
+    return sock, assoc
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 0, 2, 2, 1]])
+def test_close_parts_in_any_order(sent: tuple[ltp.Socket, Assoc], order: list[int]) -> None:
+    """Three parts; the report is exactly what they say together."""
+    sock, assoc = sent
+    missing = list(range(1, 300, 2)) + [SEGS - 1]
+    parts = close_parts(assoc, missing)
+    assert len(parts) == 3
+    with lab.Counting(assoc.wire.host) as moved:
+        for part in order:
+            assoc.wire.send(parts[part])
+        assert moved.drops() == {}
+    assert sock.info().flows_out == 0
+    control, bitmap = report(sock)
+    assert struct.unpack_from("=QII", control) == (5, LENGTH, parts[0].received)
+    assert [seg for seg in range(SEGS) if not bitmap[seg // 8] >> seg % 8 & 1] == missing
+
+
+def report(sock: ltp.Socket) -> tuple[bytes, bytes]:
+    bitmap, cmsgs, _, _ = sock.recvmsg(1000, 1000, 0x2000)
+    return cmsgs[0][2], bitmap
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_contradictory_parts(sent: tuple[ltp.Socket, Assoc], first: int) -> None:
+    """A part that does not fit the others is dropped, not answered, and changes nothing."""
+    sock, assoc = sent
+    far = assoc.wire
+    good = close_parts(assoc, list(range(1, 300, 2)) + [SEGS - 1])
+    other = good[1 - first]
+    far.send(good[first])
+    far.flush()
+    overlap = good[first].pairs[:1] + other.pairs[1:]
+    wrong = [
+        other.but(missing=other.missing - 1),
+        other.but(missing=other.missing + 1),
+        other.but(received=other.received - 1424),
+        other.but(reason=ltp.DEADLINE),
+        other.but(part=2, parts=4),
+        other.with_tail(wire.ranges(*sorted(overlap))),
+        # The last part decides whether the sums are right.
+        good[2].with_tail(good[2].tail[:-8]).but(ranges=good[2].ranges - 1),
+        good[2].with_tail(wire.ranges(*good[2].pairs[:-1], (SEGS - 2, 1))),
+        good[2].with_tail(wire.ranges(*good[2].pairs[:-1], (SEGS - 2, 2))),
+    ]
+    for packet in wrong[:6]:
+        with lab.Counting(far.host) as moved:
+            far.send(packet)
+            assert moved.drops() == {"DropAckInvalid": 1}, packet
+    far.send(other)
+    for packet in wrong[6:]:
+        with lab.Counting(far.host) as moved:
+            far.send(packet)
+            assert moved.drops() == {"DropAckInvalid": 1}, packet
+    answered = [packet.part for packet, _ in far.pending() if packet.kind == CLOSE_ACK]
+    assert answered == [1 - first]
+    assert sock.info().flows_out == 1
+    far.send(good[2])
+    assert sock.info().flows_out == 0
+    assert struct.unpack_from("=QII", report(sock)[0])[2] == good[0].received
+
+
+def test_close_of_what_was_never_sent(net: lab.Net) -> None:
+    """Flows that are no flows, and one of which nothing has left yet."""
+    far = Wire(net)
+    sock, assoc = far.accepted(rwnd=1)
+    sock.setblocking(False)
+    for ahead in (0, 1, 1000, 1 << 30):
+        with lab.Counting(far.host) as moved:
+            packet = assoc.packet(
+                CLOSE, flow=(assoc.host_flow + ahead) & U32, missing=1, parts=1,
+                reason=ltp.FRACTION, ranges=1,
+            )
+            far.send(packet.with_tail(wire.ranges((0, 1))))
+            assert moved.drops() == {"DropFlowUnknown": 1}
+    for back in (1, 1000, 1 << 30):  # before the first: as if it had been, and were over
+        packet = assoc.packet(
+            CLOSE, flow=(assoc.host_flow - back) & U32, missing=1, parts=1, reason=ltp.FRACTION,
+            ranges=1,
+        )
+        far.flush()
+        far.send(packet.with_tail(wire.ranges((0, 1))))
+        assert far.receive(CLOSE_ACK).flow == packet.flow
+    assert sock.info().flows_out == 0
+    assoc.alive()
+
+
+def test_acks_of_packets_never_sent(net: lab.Net) -> None:
+    """Of the future: dropped. Of the past before the first: no time can be measured with it."""
+    far = Wire(net)
+    sock, assoc = far.accepted(rwnd=2 * 1424)
+    sock.send(bytes(5 * 1424))
+    sent = assoc.receive(DATA)
+    before = sock.info().srtt_us
+    for ahead in (1000, 1 << 20, (1 << 31) - 1):
+        with lab.Counting(far.host) as moved:
+            far.send(assoc.ack(sent.but(pn=(sent.pn + ahead) & U32), 1))
+            assert moved.drops() == {"DropAckInvalid": 1}
+    # Segments 2 to 4 wait for the window: to have them is a lie, the first two are believed.
+    with lab.Counting(far.host) as moved:
+        far.send(assoc.ack(sent.but(pn=(sent.pn - 1000) & U32), 5, **assoc.window(0)))
+        assert moved.drops() == {"DropAckInvalid": 1}
+    info = sock.info()
+    assert (info.bytes_acked, info.in_flight, info.srtt_us) == (2 * 1424, 0, before)
+    assert info.unsent == 3 * 1424
+    assoc.alive()
+
+
+def test_give_up_games(net: lab.Net) -> None:
+    """GIVEUP before, between and after DATA, again and again, and for every flow there may be."""
+    far = Wire(net)
+    sock, assoc = far.accepted()
+    sock.want_control().setblocking(False)
+    fields = {"flags": wire.TOLERANT, "len": 3000, "seg_size": 1024}
+    how = {"flags": wire.TOLERANT}
+    with lab.Counting(far.host) as moved:
+        # Nothing came: a message of holes.
+        for _ in range(3):
+            assoc.send(GIVEUP, flow=assoc.flow, **fields)
+        assoc.send_data(bytes(3000), [0, 1, 2], **how)
+        # Some came.
+        assoc.send_data(b"x" * 3000, [1], flow=assoc.flow + 1, **how)
+        assoc.send(GIVEUP, flow=assoc.flow + 1, **fields)
+        # All came: it is too late.
+        assoc.send_data(b"y" * 3000, [0, 1, 2], flow=assoc.flow + 2, **how)
+        assoc.send(GIVEUP, flow=assoc.flow + 2, **fields)
+        assert moved["ClosedGaveUp"] == 2
+        assert moved["ClosedComplete"] == 1
+        assert moved.drops() == {"DropFlowClosed": 2 + 3 + 1}
+    for received, reason, data in (
+        (0, ltp.GAVE_UP, bytes(3000)),
+        (1024, ltp.GAVE_UP, bytes(1024) + b"x" * 1024 + bytes(952)),
+        (3000, ltp.COMPLETE, b"y" * 3000),
+    ):
+        got = sock.receive(4000)
+        assert (got.rcvinfo.received, got.rcvinfo.reason) == (received, reason)
+        assert bytes(got.data) == data
+    for flow in range(3, 3 + ltp.MAX_FLOWS):
+        assoc.send(GIVEUP, flow=assoc.flow + flow, **fields)
+    with lab.Counting(far.host) as moved:
+        assoc.send(GIVEUP, flow=assoc.flow + 3 + ltp.MAX_FLOWS, **fields)
+        assert moved.drops() == {"DropFlowLimit": 1}
+    for _ in range(ltp.MAX_FLOWS):
+        assert sock.receive(4000).rcvinfo.reason == ltp.GAVE_UP
+    assoc.alive()
+
+
+def test_close_acks_of_nothing(net: lab.Net) -> None:
+    """CLOSE_ACK for parts that were not sent, and twice for one that was."""
+    far = Wire(net)
+    sock, assoc = far.accepted()
+    fields = {"flags": wire.TOLERANT, "len": 3000, "seg_size": 1024}
+    assoc.send(GIVEUP, flow=assoc.flow, **fields)
+    assert assoc.receive(CLOSE).parts == 1
+    for part in (1, 2, 1000, U32):
+        with lab.Counting(far.host) as moved:
+            assoc.send(CLOSE_ACK, flow=assoc.flow, part=part)
+            assert moved.drops() == {"DropAckInvalid": 1}
+    with lab.Counting(far.host) as moved:
+        for _ in range(2):
+            assoc.send(CLOSE_ACK, flow=assoc.flow, part=0)
+        assert moved.drops() == {}
+    assert sock.recv(4000) == bytes(3000)
+    assert far.host.family.flows() == []
