@@ -206,17 +206,21 @@ int ltp_handshake_init_ack(struct sock *sk, const struct ltp_packet *p)
 /**
  * ltp_handshake_cookie_ack() - the listener has made its end
  * @sk: socket that sent a cookie
- *
- * Called for whatever the listener's new end sends first: COOKIE_ACK can be
- * lost.
+ * @p: what the listener's new end sent first: COOKIE_ACK can be lost
+ * @now: the time
  *
  * Context: socket locked.
  */
-void ltp_handshake_cookie_ack(struct sock *sk)
+void ltp_handshake_cookie_ack(struct sock *sk, const struct ltp_packet *p,
+			      u64 now)
 {
 	struct ltp_sock *lp = ltp_sk(sk);
 	struct ltp_params peer = lp->hello->params;
 
+	/* The second chance of a sample, if INIT had to be sent again. */
+	if (p->type == LTP_COOKIE_ACK && lp->tries == 1)
+		ltp_loss_rtt(&lp->tx.loss,
+			     max(now - lp->tx.last_sent_ns, 1ULL), 0);
 	ltp_assoc_open(sk, &peer, lp->tx.loss.srtt_ns);
 }
 

@@ -131,7 +131,7 @@ static int ltp_input_assoc(struct sock *sk, struct sk_buff *skb,
 	if (lp->phase == LTP_COOKIE_SENT) {
 		if (p->type == LTP_INIT_ACK)
 			return LTP_MIB_DROP_STATE;
-		ltp_handshake_cookie_ack(sk);
+		ltp_handshake_cookie_ack(sk, p, now);
 	}
 	ltp_assoc_heard(sk, now);
 	/* What was sent before, or is sent once more, does not lead back. */

@@ -119,7 +119,8 @@ static void ltp_tx_take_rtt(struct ltp_tx *tx, u64 sent_ns,
 			  LTP_ACK_DELAY_NS);
 
 	ltp_loss_rtt(&tx->loss, age, delay);
-	s->rtt_ns = age > delay ? age - delay : age;
+	/* As there: no smaller than what was ever seen. */
+	s->rtt_ns = age - tx->loss.min_rtt_ns >= delay ? age - delay : age;
 }
 
 /* One segment has arrived; @s and @newest learn from it if it was sent once. */
