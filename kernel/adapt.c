@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What decides when the flows of an association may be closed early: settings
- * of socket and namespace, what its flows have taught, and its group.
+ * of socket, rules and namespace, what its flows have taught, and its group.
  * The judgements are in threshold.c and early_close.c.
  */
 #include <linux/math64.h>
 
 #include "adapt.h"
 #include "flow_rx.h"
+#include "flow_tx.h"
 #include "group.h"
 #include "output.h"
+#include "rules.h"
 
 /* ---- what is set ---- */
 
@@ -50,6 +52,11 @@ const struct ltp_policy *ltp_policy(struct sock *sk)
 	if (lp->policy_gen == gen)
 		return &lp->policy;
 	lp->policy = lp->own;
+	rcu_read_lock();
+	if (lp->key.rport)
+		ltp_rules_apply(rcu_dereference(ln->rules), &lp->key.raddr,
+				lp->key.lport, lp->key.rport, &lp->policy);
+	rcu_read_unlock();
 	ltp_policy_of_net(&ln->conf, &net);
 	ltp_policy_merge(&lp->policy, &net);
 	lp->policy_gen = gen;
@@ -78,6 +85,21 @@ void ltp_policy_changed(struct ltp_net *ln)
 {
 	/* 0 is that of a socket that has read nothing yet. */
 	smp_store_release(&ln->policy_gen, ln->policy_gen + 1 ?: 1);
+}
+
+/**
+ * ltp_policy_apply() - do what the settings say, if they changed
+ * @sk: socket
+ *
+ * Context: socket locked.
+ */
+void ltp_policy_apply(struct sock *sk)
+{
+	const struct ltp_policy *p = ltp_policy(sk);
+
+	if (p->set & LTP_P_CC)
+		ltp_tx_set_cc(sk, p->cc);
+	ltp_rx_thresholds_changed(sk);
 }
 
 /* ---- what was learnt ---- */

@@ -8,6 +8,7 @@
 const struct ltp_policy *ltp_policy(struct sock *sk);
 void ltp_policy_own_changed(struct sock *sk);
 void ltp_policy_changed(struct ltp_net *ln);
+void ltp_policy_apply(struct sock *sk);
 
 void ltp_adapt_thresholds(struct sock *sk, const struct ltp_flow_rx *flow,
 			  struct ltp_ec_thresholds *th);

@@ -190,6 +190,8 @@ void ltp_assoc_open(struct sock *sk, const struct ltp_params *peer, u64 rtt_ns)
 	lp->tx.flow_limit = lp->tx.next_flow + lp->tx.max_flows;
 	if (rtt_ns)
 		ltp_loss_rtt(&lp->tx.loss, rtt_ns, 0);
+	if (ltp_policy(sk)->set & LTP_P_CC)
+		lp->tx.cc.ops = lp->policy.cc;
 	lp->tx.cc.seed = lp->local_tag;
 	ltp_cc_init(&lp->tx.cc, lp->tx.cc.ops, ltp_tx_segsize(sk), now,
 		    rtt_ns);

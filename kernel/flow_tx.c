@@ -186,6 +186,26 @@ void ltp_tx_purge(struct sock *sk)
 	tx->loss_at = U64_MAX;
 }
 
+/**
+ * ltp_tx_set_cc() - go on, or begin, with another congestion control
+ * @sk: socket
+ * @ops: the algorithm
+ *
+ * Context: socket locked.
+ */
+void ltp_tx_set_cc(struct sock *sk, const struct ltp_cc_ops *ops)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+
+	if (!ltp_assoc_is_open(ltp_sk(sk)))
+		tx->cc.ops = ops; /* it begins when the handshake is done */
+	else if (!tx->sent)
+		ltp_cc_init(&tx->cc, ops, tx->cc.mss, ltp_now(),
+			    tx->loss.min_rtt_ns);
+	else
+		ltp_cc_switch(&tx->cc, ops, ltp_now(), tx->loss.min_rtt_ns);
+}
+
 /* ---- from the program ---- */
 
 /**

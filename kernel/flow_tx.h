@@ -9,6 +9,7 @@ int ltp_tx_init(void);
 void ltp_tx_exit(void);
 void ltp_tx_setup(struct sock *sk);
 void ltp_tx_purge(struct sock *sk);
+void ltp_tx_set_cc(struct sock *sk, const struct ltp_cc_ops *ops);
 
 u32 ltp_tx_segsize(struct sock *sk);
 struct ltp_flow_tx *ltp_tx_begin(struct sock *sk, u32 len,

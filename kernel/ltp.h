@@ -127,6 +127,7 @@ struct ltp_encap {
  * struct ltp_net - state of a network namespace
  * @conf: settings
  * @policy_gen: moves when what ltp_policy() reads has changed, never 0
+ * @rules: rules by peer, NULL: none
  * @mib: counters
  * @assocs: associations by struct ltp_key
  * @ports: bound sockets, hashed by port
@@ -141,6 +142,7 @@ struct ltp_encap {
 struct ltp_net {
 	struct ltp_conf conf;
 	u32 policy_gen;
+	struct ltp_rules __rcu *rules;
 	struct ltp_mib_cpu __percpu *mib;
 	struct rhashtable assocs;
 	struct hlist_head ports[LTP_PORT_BUCKETS];

@@ -15,6 +15,7 @@
 #include "ipv4.h"
 #include "ipv6.h"
 #include "netlink.h"
+#include "rules.h"
 #include "socket.h"
 
 static unsigned int ltp_net_id;
@@ -85,6 +86,8 @@ static void __net_exit ltp_net_exit(struct net *net)
 	ltp_ipv4_net_exit(net);
 	ltp_handshake_net_exit(ltp_pernet(net));
 	ltp_assoc_net_exit(net);
+	/* No socket is left to read them. */
+	kvfree(rcu_dereference_protected(ltp_pernet(net)->rules, true));
 	ltp_mib_exit(net);
 }
 

@@ -33,7 +33,7 @@
 #define LTP_NL_DEAD_MS_MIN	100
 #define LTP_NL_DEAD_MS_MAX	3600000
 
-/* ltp_conf of all namespaces: held to write it, and to read it as a whole. */
+/* ltp_conf and rules of all namespaces: held to write, or to read it as a whole. */
 DEFINE_MUTEX(ltp_nl_lock);
 
 static struct genl_family ltp_nl_family;
@@ -316,7 +316,7 @@ void ltp_nl_thresholds_changed(struct ltp_net *ln)
 			continue;
 		rhashtable_walk_stop(&iter);
 		lock_sock(sk);
-		ltp_rx_thresholds_changed(sk);
+		ltp_policy_apply(sk);
 		release_sock(sk);
 		sock_put(sk);
 		rhashtable_walk_start(&iter);
@@ -496,8 +496,7 @@ static int ltp_nl_dump_assocs(struct sk_buff *skb, struct netlink_callback *cb,
 	return skb->len;
 }
 
-static void *ltp_nl_put(struct sk_buff *skb, struct netlink_callback *cb,
-			u8 cmd)
+void *ltp_nl_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
 {
 	return genlmsg_put(skb, NETLINK_CB(cb->skb).portid,
 			   cb->nlh->nlmsg_seq, &ltp_nl_family, NLM_F_MULTI,
@@ -820,6 +819,38 @@ static const struct genl_ops ltp_nl_ops[] = {
 	{
 		.cmd		= LTP_CMD_STAT_GET,
 		.dumpit		= ltp_nl_stat_get,
+	},
+	{
+		.cmd		= LTP_CMD_RULE_ADD,
+		.flags		= GENL_UNS_ADMIN_PERM,
+		.policy		= ltp_nl_rule_policy,
+		.maxattr	= LTP_A_RULE_MAX,
+		.doit		= ltp_nl_rule_add,
+	},
+	{
+		.cmd		= LTP_CMD_RULE_SET,
+		.flags		= GENL_UNS_ADMIN_PERM,
+		.policy		= ltp_nl_rule_policy,
+		.maxattr	= LTP_A_RULE_MAX,
+		.doit		= ltp_nl_rule_add,
+	},
+	{
+		.cmd		= LTP_CMD_RULE_DEL,
+		.flags		= GENL_UNS_ADMIN_PERM,
+		.policy		= ltp_nl_rule_policy,
+		.maxattr	= LTP_NL_RULE_WHOM,
+		.doit		= ltp_nl_rule_del,
+	},
+	{
+		.cmd		= LTP_CMD_RULE_FLUSH,
+		.flags		= GENL_UNS_ADMIN_PERM,
+		.doit		= ltp_nl_rule_flush,
+	},
+	{
+		.cmd		= LTP_CMD_RULE_GET,
+		.start		= ltp_nl_rule_start,
+		.dumpit		= ltp_nl_rule_get,
+		.done		= ltp_nl_rule_end,
 	},
 };
 

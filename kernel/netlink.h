@@ -7,6 +7,7 @@
 #include <net/genetlink.h>
 
 #include "ltp.h"
+#include "../uapi/linux/ltp_netlink.h"
 
 int ltp_netlink_init(void);
 void ltp_netlink_exit(void);
@@ -44,5 +45,18 @@ int ltp_nl_put_u64(struct sk_buff *skb, int type, u64 value);
 u64 ltp_nl_us(u64 ns);
 u64 ltp_nl_get_time(const struct nlattr *attr);
 void ltp_nl_thresholds_changed(struct ltp_net *ln);
+void *ltp_nl_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd);
+
+/* Attributes that say for whom a rule is: all that a request to delete has. */
+#define LTP_NL_RULE_WHOM	LTP_A_RULE_PEER_PORT
+
+extern const struct nla_policy ltp_nl_rule_policy[LTP_A_RULE_MAX + 1];
+
+int ltp_nl_rule_add(struct sk_buff *req, struct genl_info *info);
+int ltp_nl_rule_del(struct sk_buff *req, struct genl_info *info);
+int ltp_nl_rule_flush(struct sk_buff *req, struct genl_info *info);
+int ltp_nl_rule_start(struct netlink_callback *cb);
+int ltp_nl_rule_get(struct sk_buff *skb, struct netlink_callback *cb);
+int ltp_nl_rule_end(struct netlink_callback *cb);
 
 #endif /* _LTP_NETLINK_H */

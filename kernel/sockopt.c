@@ -6,6 +6,7 @@
 #include "assoc.h"
 #include "encap.h"
 #include "flow_rx.h"
+#include "flow_tx.h"
 #include "info.h"
 #include "ipv6.h"
 #include "reader.h"
@@ -189,7 +190,6 @@ static int ltp_set_rcvtag(struct sock *sk, sockptr_t val, unsigned int len)
 
 static int ltp_set_cc(struct sock *sk, sockptr_t val, unsigned int len)
 {
-	struct ltp_tx *tx = &ltp_sk(sk)->tx;
 	const struct ltp_cc_ops *ops;
 	char name[LTP_CC_NAME_MAX] = {};
 
@@ -201,13 +201,9 @@ static int ltp_set_cc(struct sock *sk, sockptr_t val, unsigned int len)
 	ops = ltp_cc_find(name);
 	if (!ops)
 		return -ENOENT;
-	if (!ltp_assoc_is_open(ltp_sk(sk)))
-		tx->cc.ops = ops; /* it begins when the handshake is done */
-	else if (!tx->sent)
-		ltp_cc_init(&tx->cc, ops, tx->cc.mss, ltp_now(),
-			    tx->loss.min_rtt_ns);
-	else
-		ltp_cc_switch(&tx->cc, ops, ltp_now(), tx->loss.min_rtt_ns);
+	ltp_sk(sk)->own.cc = ops;
+	ltp_set_own(sk, LTP_P_CC, LTP_P_CC);
+	ltp_tx_set_cc(sk, ops);
 	return 0;
 }
 

@@ -11,6 +11,8 @@ static void group_alone(struct kunit *test)
 {
 	struct ltp_member m = {};
 
+	KUNIT_EXPECT_NULL(test, ltp_group_get(NULL));
+	ltp_group_put(NULL);
 	/* Without a group it is remembered, and that is all. */
 	ltp_group_tell(NULL, &m, 5);
 	KUNIT_EXPECT_EQ(test, m.lt_ns, 5);
@@ -53,6 +55,9 @@ static void group_table(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, ltp_group_lt(group), steps[i].most,
 				    "step %u", i);
 	}
+	KUNIT_EXPECT_PTR_EQ(test, ltp_group_get(group), group);
+	ltp_group_put(group);
+	KUNIT_EXPECT_EQ(test, ltp_group_lt(group), 0);
 	ltp_group_put(group);
 }
 

@@ -3,7 +3,7 @@
 import os
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 NETLINK_GENERIC = 16
@@ -12,6 +12,7 @@ NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP = 0x1, 0x4, 0x300
 NLMSG_ERROR, NLMSG_DONE = 2, 3
 
 CONFIG_GET, CONFIG_SET, ASSOC_GET, FLOW_GET, STAT_GET = range(1, 6)
+RULE_ADD, RULE_SET, RULE_DEL, RULE_FLUSH, RULE_GET = range(6, 11)
 
 CONFIG = (
     "fraction_ppm:I lt_us:Q deadline_us:Q rcvbuf:I sndbuf:I dead_ms:I cc:s slack_us:Q profile:I "
@@ -29,6 +30,10 @@ FLOW = (
     "calibrating:f"
 )
 STAT = "name:s value:Q doc:s"
+RULE = (
+    "peer:a peer6:6 prefix_len:I local_port:P peer_port:P fraction_ppm:I lt_us:Q deadline_us:Q "
+    "profile:I slack_us:Q epoch:I cc:s"
+)
 
 SIZES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
@@ -63,18 +68,28 @@ class Table:
                 result[name] = socket.inet_ntoa(value)
             elif form == "f":
                 result[name] = True
+            elif form == "P":
+                result[name] = struct.unpack("!H", value)[0]
             elif len(value) in SIZES:
                 result[name] = struct.unpack("=" + SIZES[len(value)], value)[0]
             else:
                 result[name] = value
         return result
 
-    def encode(self, values: dict[str, int | str]) -> bytes:
+    def encode(self, values: Mapping[str, int | str | bytes]) -> bytes:
         data = b""
         for i, (name, form) in enumerate(self.fields):
             value = values.get(name)
-            if isinstance(value, str):
+            if isinstance(value, bytes):
+                data += attribute(i + 1, value)
+            elif form == "a" and isinstance(value, str):
+                data += attribute(i + 1, socket.inet_aton(value))
+            elif form == "6" and isinstance(value, str):
+                data += attribute(i + 1, socket.inet_pton(socket.AF_INET6, value))
+            elif isinstance(value, str):
                 data += attribute(i + 1, value.encode() + b"\0")
+            elif form == "P" and value is not None:
+                data += attribute(i + 1, struct.pack("!H", value))
             elif value is not None:
                 data += attribute(i + 1, struct.pack("=" + form, value))
         return data
@@ -143,3 +158,18 @@ class Family:
 
     def set_config(self, **values: int | str) -> None:
         self._ask(self.ident, CONFIG_SET, Table(CONFIG).encode(values), 0)
+
+    def rules(self) -> list[dict[str, Any]]:
+        return self._dump(RULE_GET, RULE)
+
+    def add_rule(self, **values: int | str | bytes) -> None:
+        self._ask(self.ident, RULE_ADD, Table(RULE).encode(values), 0)
+
+    def set_rule(self, **values: int | str | bytes) -> None:
+        self._ask(self.ident, RULE_SET, Table(RULE).encode(values), 0)
+
+    def del_rule(self, **values: int | str | bytes) -> None:
+        self._ask(self.ident, RULE_DEL, Table(RULE).encode(values), 0)
+
+    def flush_rules(self) -> None:
+        self._ask(self.ident, RULE_FLUSH, b"", 0)

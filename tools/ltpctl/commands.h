@@ -27,6 +27,8 @@ struct Object {
 };
 
 extern const Object kConfig;
+extern const Object kProfile;
+extern const Object kRule;
 extern const Object kAssoc;
 extern const Object kFlow;
 extern const Object kStat;

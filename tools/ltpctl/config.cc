@@ -1,38 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 // Configuration of a network namespace.
+#include <linux/ltp.h>
 #include <linux/ltp_netlink.h>
-
-#include <set>
 
 #include "commands.h"
 #include "failure.h"
 #include "fields.h"
+#include "settings.h"
 #include "units.h"
 
 namespace ltpctl {
 namespace {
 
-struct Setting {
-    const char *key;
-    void (*put)(Request *request, const char *key, const std::string &value);
-};
-
-template <uint16_t type, uint32_t (*parse)(const std::string &, const std::string &)>
-void PutU32(Request *request, const char *key, const std::string &value) {
-    request->PutU32(type, key, parse(key, value));
-}
-
-template <uint16_t type, uint64_t (*parse)(const std::string &, const std::string &)>
-void PutTime(Request *request, const char *key, const std::string &value) {
-    request->PutU64(type, key, parse(key, value));
-}
-
-template <uint16_t type>
-void PutName(Request *request, const char *key, const std::string &value) {
-    request->PutString(type, key, value);
-}
-
-const Setting kSettings[] = {
+const std::vector<Setting> kSettings = {
     {"fraction", PutU32<LTP_A_CONFIG_FRACTION_PPM, ParseFractionPpm>},
     {"lt", PutTime<LTP_A_CONFIG_LT_US, ParseThresholdUs>},
     {"deadline", PutTime<LTP_A_CONFIG_DEADLINE_US, ParseThresholdUs>},
@@ -74,38 +54,50 @@ void Show(const Format &format, const Arguments &arguments) {
     printer.EndItem();
 }
 
-const Setting &FindSetting(const std::string &key) {
-    for (const Setting &setting : kSettings)
-        if (key == setting.key) return setting;
-    throw UsageError("set: there is no \"" + key + "\"");
-}
-
-// Puts a "key value ..." line into a request.
-void PutSettings(Request *request, const Arguments &arguments) {
-    std::set<std::string> seen;
-
-    if (arguments.empty()) throw UsageError("set: what? Name at least one key and its value");
-    for (size_t i = 0; i < arguments.size(); i += 2) {
-        const std::string &key = arguments[i];
-        const Setting &setting = FindSetting(key);
-        if (i + 1 == arguments.size()) throw UsageError("set: " + key + " lacks its value");
-        if (!seen.insert(key).second) throw UsageError("set: " + key + " is given twice");
-        setting.put(request, setting.key, arguments[i + 1]);
-    }
-}
+const char kHint[] = "what? Name at least one key and its value";
 
 void Set(const Format &, const Arguments &arguments) {
     // Parse before the module is asked for: a wrong line is wrong on any machine.
     Request dry_run(0, LTP_CMD_CONFIG_SET, LTP_FAMILY_VERSION, 0);
-    PutSettings(&dry_run, arguments);
+    PutSettings(&dry_run, kSettings, arguments, "set", kHint);
 
     Genl genl = OpenLtp();
     Request request = genl.Make(LTP_CMD_CONFIG_SET);
-    PutSettings(&request, arguments);
+    PutSettings(&request, kSettings, arguments, "set", kHint);
     genl.Do(std::move(request));
 }
 
+void ShowProfile(const Format &format, const Arguments &arguments) {
+    RefuseArguments(arguments);
+    Genl genl = OpenLtp();
+    Message config = genl.Get(genl.Make(LTP_CMD_CONFIG_GET));
+    const Message::Attribute *profile = config.Find(LTP_A_CONFIG_PROFILE);
+    auto value = As<uint32_t>(profile);
+
+    if (!value) throw Failure(kExitRefused, "this module knows no profiles");
+    Printer printer(format);
+    printer.BeginItem();
+    printer.Text("profile", nullptr,
+                 *value < kProfiles.size() ? kProfiles[*value] : std::to_string(*value));
+    printer.EndItem();
+}
+
+template <uint32_t profile>
+void SetProfile(const Format &format, const Arguments &arguments) {
+    RefuseArguments(arguments);
+    Set(format, {"profile", kProfiles[profile]});
+}
+
 }  // namespace
+
+const Object kProfile = {
+    "profile",
+    "Usage: ltpctl profile [ show | dcn | wan ]\n"
+    "       short for ltpctl set profile\n",
+    {{"show", ShowProfile},
+     {"dcn", SetProfile<LTP_PROFILE_DCN>},
+     {"wan", SetProfile<LTP_PROFILE_WAN>}},
+};
 
 const Object kConfig = {
     "config",

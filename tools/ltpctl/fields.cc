@@ -47,6 +47,25 @@ bool PrintEnum(Printer &printer, const Field &field, std::optional<uint32_t> val
     return value.has_value();
 }
 
+bool PrintPort(Printer &printer, const Field &field, std::optional<uint16_t> value) {
+    if (value) printer.Number(field.key, field.label, ntohs(*value));
+    return value.has_value();
+}
+
+void PrintPrefix(Printer &printer, const Field &field, const Message &message) {
+    auto addr4 = As<in_addr>(message.Find(LTP_A_RULE_PEER_IPV4));
+    auto addr6 = As<in6_addr>(message.Find(LTP_A_RULE_PEER_IPV6));
+    auto length = As<uint32_t>(message.Find(LTP_A_RULE_PREFIX_LEN));
+    char text[INET6_ADDRSTRLEN] = "?";
+
+    if (!length || (!addr4 && !addr6)) return;
+    if (addr4)
+        inet_ntop(AF_INET, &*addr4, text, sizeof(text));
+    else
+        inet_ntop(AF_INET6, &*addr6, text, sizeof(text));
+    printer.Text(field.key, field.label, std::string(text) + "/" + std::to_string(*length));
+}
+
 // Prints the attribute as a T. False if it has not the size of one.
 template <typename T, typename Method>
 bool PrintAs(Printer &printer, const Field &field, const Message::Attribute &attribute,
@@ -87,6 +106,9 @@ bool PrintField(Printer &printer, const Field &field, const Message::Attribute &
         case Kind::kFlag:
             if (attribute.payload.empty()) printer.Flag(field.key, field.label, true);
             return attribute.payload.empty();
+        case Kind::kPort:
+            return PrintPort(printer, field, As<uint16_t>(&attribute));
+        case Kind::kPrefix:
         case Kind::kEndpoints:
         case Kind::kNewLine:
             break;
@@ -109,6 +131,9 @@ void PrintEndpoints(Printer &printer, const Message &message) {
 bool Knows(const std::vector<Field> &fields, uint16_t type) {
     for (const Field &field : fields) {
         if (field.type == type) return true;
+        if (field.kind == Kind::kPrefix &&
+            (type == LTP_A_RULE_PEER_IPV4 || type == LTP_A_RULE_PEER_IPV6))
+            return true;
         if (field.kind == Kind::kEndpoints && type >= kFirstEndpoint && type <= kLastEndpoint)
             return true;
     }
@@ -125,6 +150,8 @@ void PrintFields(Printer &printer, const Message &message, const std::vector<Fie
             printer.NewLine();
         } else if (field.kind == Kind::kEndpoints) {
             PrintEndpoints(printer, message);
+        } else if (field.kind == Kind::kPrefix) {
+            PrintPrefix(printer, field, message);
         } else if (const Message::Attribute *attribute = message.Find(field.type)) {
             if (!PrintField(printer, field, *attribute)) unprinted.push_back(attribute);
         } else if (field.kind == Kind::kFlag) {

@@ -25,6 +25,9 @@ enum class Kind {
     kText,
     kFlag,
     kEnum,  // 32 bits, named by Field::names
+    kPort,  // 16 bits, big-endian
+    // The peer prefix of a rule: the type is that of its length, the address is beside it.
+    kPrefix,
     // These are no attributes.
     kEndpoints,  // addresses, ports and interface of an association or flow
     kNewLine,    // text goes on in a new line

@@ -122,6 +122,11 @@ void Request::PutU64(uint16_t type, const char *name, uint64_t value) {
     mnl_attr_put_u64(nlh_, type, value);
 }
 
+void Request::PutRaw(uint16_t type, const char *name, const void *value, size_t size) {
+    Note(name);
+    mnl_attr_put(nlh_, type, size, value);
+}
+
 void Request::PutString(uint16_t type, const char *name, const std::string &value) {
     Note(name);
     if (!mnl_attr_put_strz_check(nlh_, kRequestSize, type, value.c_str()))

@@ -49,6 +49,7 @@ class Request {
 
     void PutU32(uint16_t type, const char *name, uint32_t value);
     void PutU64(uint16_t type, const char *name, uint64_t value);
+    void PutRaw(uint16_t type, const char *name, const void *value, size_t size);
     void PutString(uint16_t type, const char *name, const std::string &value);
 
     nlmsghdr *header() { return nlh_; }

@@ -22,7 +22,7 @@ const char kUsage[] =
     "Usage: ltpctl [ OPTIONS ] OBJECT COMMAND [ KEY VALUE ... ]\n"
     "       ltpctl [ OPTIONS ] OBJECT help\n"
     "       ltpctl [ OPTIONS ] { show | set KEY VALUE ... }\n"
-    "where  OBJECT := { config | assoc | flow | stat }\n"
+    "where  OBJECT := { config | profile | rule | assoc | flow | stat }\n"
     "       OPTIONS := { -j | --json           print JSON\n"
     "                  | -p | --pretty         with line breaks in it\n"
     "                  | -s | --statistics     print more\n"
@@ -30,7 +30,7 @@ const char kUsage[] =
     "                  | -V | --version }\n"
     "       \"show\" and \"set\" without an object are those of config.\n";
 
-const Object *const kObjects[] = {&kConfig, &kAssoc, &kFlow, &kStat};
+const Object *const kObjects[] = {&kConfig, &kProfile, &kRule, &kAssoc, &kFlow, &kStat};
 
 void EnterNetns(const std::string &name) {
     std::string path = name.find('/') == std::string::npos ? "/run/netns/" + name : name;

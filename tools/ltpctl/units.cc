@@ -137,6 +137,13 @@ uint32_t ParseCount(const std::string &name, const std::string &text) {
     return static_cast<uint32_t>(count);
 }
 
+uint32_t ParseNumber(const std::string &name, const std::string &text) {
+    uint64_t number;
+    if (!ParseScaled(text, kCountUnits, std::numeric_limits<uint32_t>::max(), &number))
+        throw UsageError(Quoted(name, text) + "a number");
+    return static_cast<uint32_t>(number);
+}
+
 uint32_t ParseBytes(const std::string &name, const std::string &text) {
     uint64_t bytes;
     if (!ParseScaled(text, kByteUnits, std::numeric_limits<uint32_t>::max(), &bytes))

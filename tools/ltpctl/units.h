@@ -27,6 +27,8 @@ uint32_t ParseFractionPpm(const std::string &name, const std::string &text);
 uint32_t ParseProfile(const std::string &name, const std::string &text);
 // In the order of enum ltp_profile. Inline: tables of other files are made of it.
 inline const std::vector<const char *> kProfiles = {"unset", "dcn", "wan"};
+// Digits.
+uint32_t ParseNumber(const std::string &name, const std::string &text);
 // "64" or "none", which is 0.
 uint32_t ParseCount(const std::string &name, const std::string &text);
 // "65536", "64K", "8M", "1G": powers of 1024.

@@ -5,6 +5,7 @@ The peers are made of packets, so that it is known when each segment arrives.
 """
 import socket
 import struct
+from typing import Any
 
 import pytest
 
@@ -426,6 +427,60 @@ def test_slack(far: Wire, worker: Worker) -> None:
     worker.sock.set_thresholds(slack_us=0)
     worker.begin(range(80))
     worker.ends(LT, ltp.DEADLINE, 80)
+
+
+# ---- rules
+
+
+def test_rule_for_a_flow_that_runs(far: Wire, worker: Worker) -> None:
+    """It counts at once, when it comes, is replaced and goes."""
+    worker.whole(0.2)
+    rule: dict[str, Any] = {"peer": "10.1.0.0", "prefix_len": 16, "local_port": 5000}
+    worker.begin(range(80))
+    worker.at(0.1)
+    far.host.family.add_rule(**rule, profile=ltp.PROFILE_WAN)
+    worker.at(LT + 0.05)
+    assert worker.open()
+    far.host.family.set_rule(**rule, slack_us=60000)
+    worker.ends(LT + 0.06, ltp.DEADLINE, 80)
+    worker.begin(range(80))
+    worker.at(LT + 0.05)
+    far.host.family.del_rule(**rule)
+    worker.ends(LT + 0.05, ltp.DEADLINE, 80)
+    worker.begin(range(80))
+    worker.at(0.1)
+    far.host.ltpctl("rule", "add", "peer", "10.1.0.2", "fraction", "0.7", "lt", "110ms")
+    worker.ends(0.11, ltp.FRACTION, 80)
+
+
+def test_socket_before_rule_before_namespace(far: Wire, listener: ltp.Socket) -> None:
+    """Two workers, of whom a rule is for one."""
+    near, other = join(far, listener, 7000), join(far, listener, 7001)
+    far.host.family.set_config(fraction_ppm=900000, lt_us=300000, deadline_us=400000)
+    far.host.family.add_rule(peer_port=7000, lt_us=200000, fraction_ppm=800000)
+    near.begin(range(85))
+    other.begin(range(85))
+    near.ends(0.2, ltp.FRACTION, 85)
+    other.ends(0.4, ltp.DEADLINE, 85)
+    near.sock.set_thresholds(lt_us=100000)
+    near.begin(range(85))
+    near.ends(0.1, ltp.FRACTION, 85)
+    # The rule's none is one, too.
+    far.host.family.set_rule(peer_port=7000, lt_us=0, deadline_us=0)
+    near.sock.set_thresholds()
+    near.begin(range(99))
+    near.at(100)
+    assert near.open()
+    far.host.family.flush_rules()
+    near.ends(100, ltp.DEADLINE, 99)
+
+
+def test_epoch_of_a_rule(far: Wire, worker: Worker) -> None:
+    far.host.family.add_rule(local_port=5000, epoch=2)
+    for _ in range(2):
+        worker.whole(0.2)
+    worker.begin(range(95))
+    worker.ends(0.2, ltp.FRACTION, 95)
 
 
 # ---- what is set and what is not
