@@ -65,6 +65,7 @@ check-lib: lab-programs ## what of the library needs no module
 # What waits for long runs in virtual time. All parts run, whatever fails.
 check-net: lab-programs ## sockets, tools and packets, by pytest in the lab; T='-k NAME' selects
 	@status=0; $(plain) $(pytest) $(T) /ltp/tests/net || status=$$?; \
+	$(run) --boot ipv6.disable=1 -- $(pytest) $(T) /ltp/tests/net/test_no_ipv6.py || status=$$?; \
 	$(run) --sim -- $(pytest) $(T) /ltp/tests/net/sim || status=$$?; exit $$status
 
 check-matrix: lab-programs ## reliable and tolerant messages over all bad links there are, in virtual time: half an hour; LTP_SEED=

@@ -200,6 +200,8 @@ static inline void sk_drops_inc(struct sock *sk)
 
 /* ---- IPv6 ---- */
 
+#if IS_ENABLED(CONFIG_IPV6)
+
 /*
  * After 6.12: an IPv6 route is stored with two flags, no longer with pointers
  * to the addresses it was looked up for. A route that fits no later lookup by
@@ -238,6 +240,8 @@ static inline int ltp_compat_ipv6_recv_error(struct sock *sk,
 
 #define ipv6_recv_error ltp_compat_ipv6_recv_error
 #endif
+
+#endif /* CONFIG_IPV6 */
 
 /* ---- timers ---- */
 

@@ -7,8 +7,10 @@ import pytest
 from tests.net import lab, ltp
 from tests.net.data import blob, check_message, same
 from tests.net.lab import MIB
+from tests.net.ways import ALL, IPV4, every_way
 
 SEG = ltp.seg_size(1500)
+MTUS = [576, 577, 1280, 1281, 9000, 65535]
 
 
 def transfer(tx: ltp.Socket, rx: ltp.Socket, net: lab.Net, data: bytes, **how: int) -> ltp.Message:
@@ -37,9 +39,11 @@ def test_sizes_around_a_segment(pair: lab.Pair) -> None:
         assert moved.drops() == {}
 
 
+@every_way
 @pytest.mark.parametrize("size", [65535, 65536, 65537, MIB - 1, MIB, MIB + 1, 64 * MIB])
 def test_large(pair: lab.Pair, size: int) -> None:
-    data = blob(lab.scaled(size, min(size, 8 * MIB)))
+    most = 64 * MIB if pair.net.way == IPV4 else 16 * MIB
+    data = blob(min(size, lab.scaled(most, 8 * MIB)))
     got = transfer(pair.tx, pair.rx.want_control(), pair.net, data, tag=1 << 63)
     assert got.flags == socket.MSG_EOR
     assert got.rcvinfo.tag == 1 << 63
@@ -77,6 +81,7 @@ def test_many(pair: lab.Pair, size: int) -> None:
     sent.result()
 
 
+@every_way
 def test_both_directions(pair: lab.Pair) -> None:
     """What two sides send at the same time does not disturb each other."""
     count, size = 20, MIB
@@ -128,6 +133,7 @@ def test_associations_side_by_side(pair: lab.Pair) -> None:
         job.result()
 
 
+@every_way
 def test_star(net: lab.Net) -> None:
     """A gather and a broadcast through a switch."""
     server, *workers = net.star(5)
@@ -135,9 +141,9 @@ def test_star(net: lab.Net) -> None:
     socks = [worker.connect(server) for worker in workers]
     accepted = {}
     for _ in workers:
-        sock, (addr, _) = listener.accept()
+        sock, peer = listener.accept()
         net.sockets.append(sock)
-        accepted[addr] = sock
+        accepted[peer[0]] = sock
     jobs = [net.background(sock.send_message, blob(MIB, i)) for i, sock in enumerate(socks)]
     for i, worker in enumerate(workers):
         same(accepted[worker.addr].receive(MIB).data, blob(MIB, i))
@@ -147,28 +153,37 @@ def test_star(net: lab.Net) -> None:
         same(sock.receive(MIB).data, blob(MIB, 9))
 
 
-@pytest.mark.parametrize("mtu", [576, 577, 1280, 9000, 65535])
+@pytest.mark.parametrize(
+    "way, mtu", [(w, mtu) for w in ALL for mtu in MTUS if mtu >= 1280 or not w.v6], ids=str
+)
 def test_mtu(net: lab.Net, mtu: int) -> None:
     """Segments follow the MTU; nothing has to be fragmented."""
     pair = net.pair(mtu)
-    seg = ltp.seg_size(mtu)
+    seg = net.way.seg_size(mtu)
     assert pair.tx.info().seg_size == seg
     rx = pair.rx.want_control()
     for size in (1, seg - 1, seg, seg + 1, 10 * seg + 5, MIB):
         got = transfer(pair.tx, rx, net, blob(MIB)[:size])
         assert got.rcvmap.seg_size == seg
         check_message(got, blob(MIB)[:size])
-    fragments = pair.tx_host.enter(lambda: snmp("FragCreates"))
-    assert fragments == 0
+    assert fragments(pair.tx_host) == 0
 
 
-def snmp(name: str) -> int:
-    """A counter of the namespace of the calling thread."""
-    with open("/proc/thread-self/net/snmp", encoding="ascii") as file:
-        names, values = [line.split() for line in file if line.startswith("Ip:")]
-    return int(values[names.index(name)])
+def fragments(host: lab.Host) -> int:
+    """How many this host has made."""
+
+    def read() -> int:
+        if host.net.way.v6:
+            with open("/proc/thread-self/net/snmp6", encoding="ascii") as file:
+                return int(dict(line.split() for line in file)["Ip6FragCreates"])
+        with open("/proc/thread-self/net/snmp", encoding="ascii") as file:
+            names, values = [line.split() for line in file if line.startswith("Ip:")]
+        return int(values[names.index("FragCreates")])
+
+    return host.enter(read)
 
 
+@every_way
 def test_mtu_shrinks(net: lab.Net) -> None:
     """A smaller path MTU fragments the flow under way and shrinks the next flow's segments."""
     pair = net.pair(1500)
@@ -178,18 +193,20 @@ def test_mtu_shrinks(net: lab.Net) -> None:
     data = blob(MIB)
     pair.tx.setblocking(False)
     first = pair.tx.send(data)
-    assert 0 < first < MIB and first % SEG == 0
+    seg = net.way.seg_size(1500)
+    assert 0 < first < MIB and first % seg == 0
+    small = 1300 if net.way.v6 else 1000
     for host in pair.rx_host, pair.tx_host:
-        host.set_mtu(1000)
+        host.set_mtu(small)
     pair.tx.setblocking(True)
     rest = net.background(pair.tx.send_message, data[first:])
     got = rx.receive(MIB)
     assert rest.result() == MIB - first
-    assert got.rcvmap.seg_size == SEG
+    assert got.rcvmap.seg_size == seg
     check_message(got, data)
-    assert pair.tx_host.enter(lambda: snmp("FragCreates")) > 0
+    assert fragments(pair.tx_host) > 0
     got = transfer(pair.tx, rx, net, data)
-    assert got.rcvmap.seg_size == ltp.seg_size(1000)
+    assert got.rcvmap.seg_size == net.way.seg_size(small)
     check_message(got, data)
 
 
@@ -202,6 +219,7 @@ def test_segsize_option(pair: lab.Pair, size: int) -> None:
     check_message(got, blob(MIB))
 
 
+@every_way
 def test_loopback(net: lab.Net) -> None:
     """Both ends on one host, segments as large as its MTU of 65536 allows."""
     host = net.alone()

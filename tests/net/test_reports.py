@@ -10,6 +10,7 @@ import pytest
 from tests.net import calls, lab, ltp, wire
 from tests.net.data import blob, buffer, check_message
 from tests.net.lab import MIB
+from tests.net.ways import every_way
 from tests.net.peer import Wire
 
 MSG_ERRQUEUE = 0x2000
@@ -73,6 +74,7 @@ def test_complete(pair: lab.Pair) -> None:
         assert flags & MSG_ERRQUEUE and not flags & socket.MSG_TRUNC
 
 
+@every_way
 @pytest.mark.parametrize("ack_loss", [0, 30])
 def test_both_maps_are_equal(pair: lab.Pair, ack_loss: int) -> None:
     """Whatever is lost in either direction."""

@@ -74,6 +74,9 @@ class Way:
         return ltp.seg_size(mtu, headers=self.headers)
 
     def raw_addr(self, addr4: str) -> bytes:
+        """Of a host, or of a group or anything else that has an IPv6 address only."""
+        if ":" in addr4:
+            return socket.inet_pton(socket.AF_INET6, addr4)
         if self.v6:
             return socket.inet_pton(socket.AF_INET6, addr6(addr4))
         return socket.inet_aton(addr4)
