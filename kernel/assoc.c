@@ -114,6 +114,8 @@ int ltp_assoc_hash(struct sock *sk)
 	}
 	lp->hashed = 1;
 	ltp_policy_own_changed(sk);
+	if (lp->group)
+		atomic_inc(&lp->group->members);
 	return 0;
 }
 
@@ -124,6 +126,8 @@ static void ltp_assoc_unhash(struct sock *sk)
 	if (!lp->hashed)
 		return;
 	lp->hashed = 0;
+	if (lp->group)
+		atomic_dec(&lp->group->members);
 	rhashtable_remove_fast(&ltp_sock_net(sk)->assocs, &lp->assoc_node,
 			       ltp_assoc_params);
 	/* Never the last one: whoever ends an association holds another. */
@@ -160,7 +164,7 @@ void ltp_assoc_params_out(struct sock *sk, struct ltp_params *params)
 	params->mtu = cpu_to_be16(U16_MAX);
 	params->max_flows = cpu_to_be16(LTP_MAX_FLOWS);
 	params->grain = cpu_to_be16(LTP_GRAIN);
-	params->group = cpu_to_be16(ltp_group_flows(ltp_sk(sk)->group));
+	params->group = cpu_to_be16(ltp_group_members(ltp_sk(sk)->group));
 }
 
 /**
@@ -193,8 +197,9 @@ void ltp_assoc_open(struct sock *sk, const struct ltp_params *peer, u64 rtt_ns)
 	if (ltp_policy(sk)->set & LTP_P_CC)
 		lp->tx.cc.ops = lp->policy.cc;
 	lp->tx.cc.seed = lp->local_tag;
+	lp->tx.cc.group = be16_to_cpu(peer->group) + 1;
 	ltp_cc_init(&lp->tx.cc, lp->tx.cc.ops, ltp_tx_segsize(sk), now,
-		    rtt_ns);
+		    lp->tx.loss.min_rtt_ns);
 	kfree(lp->hello);
 	lp->hello = NULL;
 	lp->tries = 0;

@@ -47,6 +47,23 @@ void ltp_cc_names(char *names, size_t room)
 EXPORT_SYMBOL_IF_KUNIT(ltp_cc_names);
 
 /**
+ * ltp_cc_initial_window() - what may leave before the first answer
+ * @cc: congestion control of an association, @mss and @group set
+ *
+ * Senders that answer one trigger begin at the same time: together they must
+ * not overflow a shallow buffer.
+ *
+ * Return: bytes
+ */
+u32 ltp_cc_initial_window(const struct ltp_cc *cc)
+{
+	u32 segs = LTP_CC_INITIAL_GROUP / max(cc->group, 1U);
+
+	return clamp(segs, 1, LTP_CC_INITIAL_SEGS) * cc->mss;
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_cc_initial_window);
+
+/**
  * ltp_cc_init() - begin with an algorithm
  * @cc: congestion control of an association
  * @ops: the algorithm
@@ -59,10 +76,11 @@ EXPORT_SYMBOL_IF_KUNIT(ltp_cc_names);
 void ltp_cc_init(struct ltp_cc *cc, const struct ltp_cc_ops *ops, u32 mss,
 		 u64 now_ns, u64 rtt_ns)
 {
-	u32 seed = cc->seed;
+	u32 seed = cc->seed, group = cc->group;
 
 	memset(cc, 0, sizeof(*cc));
 	cc->seed = seed;
+	cc->group = group;
 	cc->ops = ops;
 	cc->mss = mss;
 	ops->init(cc, now_ns, rtt_ns);

@@ -26,8 +26,8 @@
  * @next_pn: number that the next packet will have
  * @acked_pn: newest packet that it answers, if @acked
  * @lost_pn: newest packet of @lost
- * @app_limited: the sender had nothing to send in that time, or sent less than
- *	it was allowed to
+ * @app_limited: the sender had nothing to send in that time
+ * @paced: all that was sent in that time came as fast: more might have as well
  * @ce: the packet was marked by ECN
  */
 struct ltp_cc_sample {
@@ -44,6 +44,7 @@ struct ltp_cc_sample {
 	u32 acked_pn;
 	u32 lost_pn;
 	bool app_limited;
+	bool paced;
 	bool ce;
 };
 
@@ -52,7 +53,9 @@ struct ltp_cc_sample {
  * @ops: the algorithm
  * @cwnd: bytes that may be in flight
  * @pacing_rate: 0: not paced
+ * @ceiling: rate the receiver allows us while there is a queue, 0: any
  * @mss: bytes in a full segment
+ * @group: senders that may begin together with this one
  * @seed: a number that others hardly have, set before ltp_cc_init(): what all
  *	should not do at the same time depends on it
  * @priv: the algorithm's own state
@@ -60,10 +63,12 @@ struct ltp_cc_sample {
 struct ltp_cc {
 	const struct ltp_cc_ops *ops;
 	u64 pacing_rate;
+	u64 ceiling;
 	u32 cwnd;
 	u32 mss;
+	u32 group;
 	u32 seed;
-	u64 priv[32];
+	u64 priv[40];
 };
 
 /**
@@ -89,7 +94,8 @@ struct ltp_cc_ops {
 };
 
 #define LTP_CC_MIN_SEGS		4
-#define LTP_CC_INITIAL_SEGS	10
+#define LTP_CC_INITIAL_SEGS	10	/* of one alone; RFC 6928 */
+#define LTP_CC_INITIAL_GROUP	64	/* of all in a group together */
 
 /* Room for the names of all algorithms, as ltp_cc_names() writes them. */
 #define LTP_CC_NAMES_MAX	64
@@ -99,6 +105,7 @@ extern const struct ltp_cc_ops ltp_cc_reno;
 
 const struct ltp_cc_ops *ltp_cc_find(const char *name);
 void ltp_cc_names(char *names, size_t room);
+u32 ltp_cc_initial_window(const struct ltp_cc *cc);
 void ltp_cc_init(struct ltp_cc *cc, const struct ltp_cc_ops *ops, u32 mss,
 		 u64 now_ns, u64 rtt_ns);
 void ltp_cc_switch(struct ltp_cc *cc, const struct ltp_cc_ops *ops, u64 now_ns,

@@ -16,6 +16,10 @@
  * send least. That smallest share, the floor, belongs to the path. Where no
  * queue is seen it is made up for, or a path with 30 % of loss would talk the
  * estimate down round after round.
+ *
+ * Ceiling. While there is a queue the receiver's word counts for more than our
+ * estimate; and more than we have is claimed when the receiver offers it
+ * (Documentation/protocol.rst, Gather coordination).
  */
 #include <linux/build_bug.h>
 #include <linux/hash.h>
@@ -32,12 +36,14 @@
 /* Gains, in units of 1 / BDP_UNIT. */
 #define BDP_UNIT		256
 #define BDP_GAIN_STARTUP	739	/* 2 / ln 2: doubles each round */
+#define BDP_GAIN_SHARED		384	/* 3/2: STARTUP at the ceiling */
 #define BDP_GAIN_UP		320	/* 5/4 */
 #define BDP_GAIN_DOWN		192	/* 3/4 */
 #define BDP_GAIN_YIELD		224	/* 7/8: drain a queue that stands */
 #define BDP_GAIN_MARGIN		254	/* under 1: do not keep a queue */
 #define BDP_CWND_STARTUP	512	/* 2 */
 #define BDP_CWND_STEADY		320	/* 5/4: what the step up asks for */
+#define BDP_CWND_CLAIM		640	/* 5/2: twice the rate, as STEADY */
 #define BDP_CWND_COMPETE	512	/* 2 */
 #define BDP_CWND_PROBE_RTT	128	/* 1/2 */
 
@@ -52,8 +58,18 @@
 /* RTT to pace the first window by if the handshake gave none. */
 #define BDP_NOMINAL_RTT_NS	NSEC_PER_MSEC
 
+/* A queue of this, and this part of RTprop, makes the ceiling hold. */
+#define BDP_CROWDED_NS		(10 * NSEC_PER_USEC)
+#define BDP_CROWDED		16
+
+/* STARTUP takes this many times its rate in one round if the ceiling allows. */
+#define BDP_JUMP		32ULL
+/* The first window leaves in this time: the receiver measures the link by it. */
+#define BDP_FIRST_NS		(250 * NSEC_PER_USEC)
+
 #define BDP_FULL_ROUNDS		3
 #define BDP_CYCLE		8
+#define BDP_STEP_SEGS		8ULL
 /*
  * A queue that outlives so many rounds of yielding is not ours: then compete,
  * and after this many rounds see again.
@@ -61,8 +77,15 @@
 #define BDP_YIELD_ROUNDS	16
 #define BDP_QUEUE_ROUNDS	64
 
+/*
+ * A claim to what the ceiling allows shows in the delivery rate after so many
+ * rounds, or our bottleneck is another one: then not again for a while.
+ */
+#define BDP_CLAIM_ROUNDS	3
+#define BDP_REFUSED_ROUNDS	32
+
 /* A busy time of so many rounds gives a mean to begin the next one with. */
-#define BDP_SHARE_ROUNDS	32
+#define BDP_SHARE_ROUNDS	4
 
 /* Shares of loss, in units of 1 / BDP_LOSS_UNIT. */
 #define BDP_LOSS_UNIT		1024
@@ -100,9 +123,9 @@ enum bdp_step {
  * @rtt_sum_ns: sum of its RTTs
  * @round_rate: largest delivery rate in this round
  * @round_end: the round ends with a packet sent when this was delivered
+ * @round_at_ns: start of this round
  * @phase_at_ns: start of the phase, or of the step in STEADY
  * @delivered: bytes acknowledged on this association
- * @acked_ns: when the newest of them were
  * @busy_delivered: value of @delivered at the end of the last idle time
  * @busy_at_ns: when that was, 0: nothing was acknowledged yet
  * @acked: bytes acknowledged in this epoch of loss
@@ -112,6 +135,11 @@ enum bdp_step {
  * @ce_acks: how many of them carried a mark of ECN
  * @rate_round: value of @rounds at the newest entry of @rate
  * @rounds: round trips so far
+ * @jump: rate that STARTUP may try because of the ceiling, 0: none
+ * @low_share: lowest ceiling that held since the last idle time, 0: none did
+ * @claim_rate: @btlbw when the claim for more began
+ * @claim_round: value of @rounds at that time
+ * @refused_round: no claim before that round: the last one found nothing
  * @busy_round: value of @rounds at the end of the last idle time
  * @floor: smallest share of loss in this window of epochs
  * @old_floor: and in the window before
@@ -122,8 +150,8 @@ enum bdp_step {
  * @full_rounds: rounds without growth
  * @queue_rounds: rounds with a queue, one after the other
  * @empty: the last round saw an empty queue
- * @full: STARTUP is over
  * @idled: nothing was acknowledged since an idle time
+ * @crowded: there is a queue right now
  * @renew_rtprop: the next RTT replaces @rtprop_ns
  * @round_limited: this round, the application had nothing to send
  * @busy_limited: nor at some time since the last idle time
@@ -141,9 +169,14 @@ struct bdp {
 	u64 round_end;
 	u64 phase_at_ns;
 	u64 delivered;
-	u64 acked_ns;
+	u64 round_at_ns;
 	u64 busy_delivered;
 	u64 busy_at_ns;
+	u64 jump;
+	u64 low_share;
+	u64 claim_rate;
+	u32 claim_round;
+	u32 refused_round;
 	u32 acked;
 	u32 lost;
 	u32 rtts;
@@ -161,8 +194,8 @@ struct bdp {
 	u8 full_rounds;
 	u8 queue_rounds;
 	u8 empty:1;
-	u8 full:1;
 	u8 idled:1;
+	u8 crowded:1;
 	u8 renew_rtprop:1;
 	u8 round_limited:1;
 	u8 busy_limited:1;
@@ -196,15 +229,29 @@ static u64 bdp_make_up(const struct bdp *b, u64 value)
 		       BDP_LOSS_UNIT - bdp_loss_floor(b));
 }
 
+/* Bytes in flight at a rate. */
+static u64 bdp_product(const struct bdp *b, u64 rate)
+{
+	u64 rtt = b->rtprop_ns ?: BDP_NOMINAL_RTT_NS;
+
+	return min_t(u64, mul_u64_u64_div_u64(rate, rtt, NSEC_PER_SEC),
+		     S32_MAX);
+}
+
 /* Bytes in flight that are @gain products; no less than the minimum. */
 static u32 bdp_in_flight(const struct ltp_cc *cc, const struct bdp *b, u32 gain)
 {
-	u64 rtt = b->rtprop_ns ?: BDP_NOMINAL_RTT_NS;
-	u64 bytes = mul_u64_u64_div_u64(b->btlbw, rtt, NSEC_PER_SEC);
+	u64 bytes = bdp_product(b, b->btlbw);
 
-	bytes = min_t(u64, bytes, S32_MAX);
 	bytes = bdp_scale(bdp_make_up(b, bytes), gain);
 	return clamp_t(u64, bytes, LTP_CC_MIN_SEGS * cc->mss, S32_MAX);
+}
+
+/* The first window each round trip. */
+static u64 bdp_first_rate(const struct ltp_cc *cc, const struct bdp *b)
+{
+	return div64_u64((u64)ltp_cc_initial_window(cc) * NSEC_PER_SEC,
+			 b->rtprop_ns ?: BDP_NOMINAL_RTT_NS);
 }
 
 /* The estimate, or before there is one a window each round trip. */
@@ -216,9 +263,34 @@ static u64 bdp_rate(const struct ltp_cc *cc, const struct bdp *b)
 			 b->rtprop_ns ?: BDP_NOMINAL_RTT_NS);
 }
 
-static bool bdp_yields(const struct bdp *b)
+/* With a ceiling, only until the queue has gone: the rate is known. */
+static bool bdp_yields(const struct ltp_cc *cc, const struct bdp *b)
 {
-	return b->queue_rounds >= 2 && b->queue_rounds <= BDP_YIELD_ROUNDS;
+	return (b->crowded || !cc->ceiling) && b->queue_rounds >= 2 &&
+	       b->queue_rounds <= BDP_YIELD_ROUNDS;
+}
+
+/* What the ceiling leaves us, or lets us have. */
+static u64 bdp_share(const struct ltp_cc *cc, const struct bdp *b)
+{
+	return bdp_make_up(b, cc->ceiling);
+}
+
+/*
+ * While there is a queue our part of the bottleneck is what the receiver says,
+ * unless the queue is not one of its group: that one would outlive our yielding.
+ */
+static bool bdp_is_bound(const struct ltp_cc *cc, const struct bdp *b)
+{
+	return cc->ceiling && b->crowded &&
+	       b->queue_rounds <= BDP_YIELD_ROUNDS;
+}
+
+/* There is more for us than we have: others have left, or we just came. */
+static bool bdp_claims(const struct ltp_cc *cc, const struct bdp *b)
+{
+	return cc->ceiling > b->btlbw + b->btlbw / 8 &&
+	       (s32)(b->rounds - b->refused_round) >= 0;
 }
 
 static void bdp_enter(struct bdp *b, u8 phase, u64 now)
@@ -253,7 +325,8 @@ static void bdp_limit_btlbw(struct bdp *b, u64 rate)
 	bdp_update_btlbw(b);
 }
 
-static void bdp_take_rate(struct bdp *b, const struct ltp_cc_sample *s)
+static void bdp_take_rate(const struct ltp_cc *cc, struct bdp *b,
+			  const struct ltp_cc_sample *s)
 {
 	u64 bytes, rate;
 
@@ -266,7 +339,7 @@ static void bdp_take_rate(struct bdp *b, const struct ltp_cc_sample *s)
 	rate = min(rate, BDP_RATE_MAX);
 	b->round_rate = max(b->round_rate, rate);
 	/* Less was sent than could have been: that is no news of the path. */
-	if ((s->app_limited || bdp_yields(b)) && rate < b->btlbw)
+	if ((s->app_limited || s->paced || bdp_yields(cc, b)) && rate < b->btlbw)
 		return;
 
 	if (b->rate_round != b->rounds) {
@@ -298,6 +371,8 @@ static void bdp_take_rtt(struct bdp *b, const struct ltp_cc_sample *s)
 		b->rtprop_at_ns = s->now_ns;
 		b->renew_rtprop = 0;
 	}
+	b->crowded = s->ce || rtt > b->rtprop_ns + b->rtprop_ns / BDP_CROWDED +
+				    BDP_CROWDED_NS;
 }
 
 /*
@@ -356,14 +431,59 @@ static bool bdp_judge_loss(const struct ltp_cc *cc, struct bdp *b)
 	return share > limit && !b->empty;
 }
 
+/* Does the delivery rate follow a claim? Then the bottleneck is the receiver's. */
+static void bdp_judge_claim(const struct ltp_cc *cc, struct bdp *b)
+{
+	if (b->phase != BDP_STEADY || !bdp_claims(cc, b)) {
+		b->claim_rate = 0;
+		return;
+	}
+	if (b->claim_rate &&
+	    b->rounds - b->claim_round < BDP_CLAIM_ROUNDS)
+		return;
+	if (b->claim_rate && !b->round_limited &&
+	    b->btlbw < b->claim_rate + b->claim_rate / 8) {
+		b->claim_rate = 0;
+		b->refused_round = b->rounds + BDP_REFUSED_ROUNDS;
+		return;
+	}
+	b->claim_rate = b->btlbw;
+	b->claim_round = b->rounds;
+}
+
+/* STARTUP need not search for what the receiver has seen already. */
+static void bdp_plan_jump(const struct ltp_cc *cc, struct bdp *b)
+{
+	u64 rate = max(b->jump, bdp_first_rate(cc, b));
+
+	b->jump = 0;
+	if (b->phase == BDP_STARTUP && !b->crowded)
+		b->jump = min(bdp_share(cc, b), BDP_JUMP * rate);
+}
+
+static void bdp_busy_from(struct bdp *b, u64 now)
+{
+	b->busy_delivered = b->delivered;
+	b->busy_at_ns = now;
+	b->busy_round = b->rounds;
+	b->busy_limited = 0;
+}
+
 static void bdp_end_round(struct ltp_cc *cc, struct bdp *b, u64 now)
 {
 	bool congested;
 
 	bdp_judge_queue(cc, b);
 	congested = bdp_judge_loss(cc, b);
+	bdp_judge_claim(cc, b);
+	if (bdp_is_bound(cc, b))
+		bdp_limit_btlbw(b, bdp_scale(bdp_share(cc, b), BDP_GAIN_UP));
+	bdp_plan_jump(cc, b);
 
-	if (b->phase == BDP_STARTUP) {
+	if (b->phase == BDP_STARTUP && bdp_is_bound(cc, b) &&
+	    b->btlbw < bdp_scale(bdp_share(cc, b), BDP_GAIN_DOWN)) {
+		/* The queue is that of others, who make room for us. */
+	} else if (b->phase == BDP_STARTUP) {
 		if (b->btlbw >= b->full_rate + b->full_rate / 4) {
 			b->full_rate = b->btlbw;
 			b->full_rounds = 0;
@@ -372,7 +492,8 @@ static void bdp_end_round(struct ltp_cc *cc, struct bdp *b, u64 now)
 		}
 		if (b->btlbw && (b->full_rounds >= BDP_FULL_ROUNDS ||
 				 b->queue_rounds || congested)) {
-			b->full = 1;
+			/* What it had of the bottleneck until now is no mean. */
+			bdp_busy_from(b, now);
 			bdp_enter(b, BDP_DRAIN, now);
 		}
 	} else if (congested && b->phase == BDP_STEADY) {
@@ -387,8 +508,9 @@ static void bdp_end_round(struct ltp_cc *cc, struct bdp *b, u64 now)
 	}
 }
 
-static void bdp_start_round(struct bdp *b, u64 delivered)
+static void bdp_start_round(struct bdp *b, u64 delivered, u64 now)
 {
+	b->round_at_ns = now;
 	b->rounds++;
 	b->round_end = delivered;
 	b->round_rtt_ns = U64_MAX;
@@ -415,6 +537,7 @@ static void bdp_advance(const struct ltp_cc *cc, struct bdp *b,
 {
 	u64 product = bdp_in_flight(cc, b, BDP_UNIT);
 	u64 since = s->now_ns - b->phase_at_ns;
+	u64 step_ns = b->rtprop_ns;
 
 	switch (b->phase) {
 	case BDP_DRAIN:
@@ -422,7 +545,11 @@ static void bdp_advance(const struct ltp_cc *cc, struct bdp *b,
 			bdp_enter_steady(cc, b, s->now_ns);
 		break;
 	case BDP_STEADY:
-		if (since <= b->rtprop_ns &&
+		/* A step that sends less than this is not seen. */
+		step_ns = max(step_ns, div64_u64(BDP_STEP_SEGS * cc->mss *
+						 NSEC_PER_SEC,
+						 b->btlbw ?: BDP_RATE_MAX));
+		if (since <= step_ns &&
 		    !(b->step == BDP_DOWN && s->in_flight <= product))
 			break;
 		if (b->step == BDP_DOWN && bdp_rate_is_free(b))
@@ -446,17 +573,35 @@ static void bdp_advance(const struct ltp_cc *cc, struct bdp *b,
 	}
 }
 
+/* Is it what the ceiling allows? That may still be far less than there is. */
+static bool bdp_has_share(const struct ltp_cc *cc, const struct bdp *b)
+{
+	return cc->ceiling && b->btlbw >= bdp_scale(bdp_share(cc, b),
+						    BDP_GAIN_YIELD);
+}
+
 static void bdp_set_pacing(struct ltp_cc *cc, const struct bdp *b)
 {
 	u64 rate = bdp_rate(cc, b);
 
+	if (b->phase == BDP_STEADY && bdp_claims(cc, b)) {
+		cc->pacing_rate = min(2 * rate, bdp_share(cc, b));
+		return;
+	}
+	if (b->phase != BDP_STARTUP && bdp_is_bound(cc, b))
+		rate = min(rate, bdp_share(cc, b));
+
 	switch (b->phase) {
 	case BDP_STARTUP:
-		/* The first samples are of less than a window: never down. */
-		rate = max(bdp_scale(rate, BDP_GAIN_STARTUP), cc->pacing_rate);
+		/* The first samples are of less than a window. */
+		rate = max3(bdp_scale(rate, bdp_has_share(cc, b) ?
+					    BDP_GAIN_SHARED : BDP_GAIN_STARTUP),
+			    bdp_first_rate(cc, b), b->jump);
+		if (bdp_is_bound(cc, b))
+			rate = min(rate, bdp_share(cc, b));
 		break;
 	case BDP_STEADY:
-		if (bdp_yields(b))
+		if (bdp_yields(cc, b))
 			rate = bdp_scale(rate, BDP_GAIN_YIELD);
 		else if (b->step == BDP_UP)
 			rate = bdp_scale(b->empty ? bdp_make_up(b, rate) : rate,
@@ -486,6 +631,7 @@ static void bdp_set_cwnd(struct ltp_cc *cc, const struct bdp *b,
 		if (!b->btlbw || s->delivered < LTP_CC_INITIAL_SEGS * cc->mss ||
 		    cwnd < bdp_in_flight(cc, b, BDP_CWND_STARTUP) + more)
 			cwnd += s->acked;
+		cwnd = max(cwnd, bdp_product(b, b->jump) + more);
 		break;
 	case BDP_DRAIN:
 		cwnd = bdp_in_flight(cc, b, BDP_UNIT) + more;
@@ -494,7 +640,9 @@ static void bdp_set_cwnd(struct ltp_cc *cc, const struct bdp *b,
 		cwnd = bdp_in_flight(cc, b, BDP_CWND_PROBE_RTT);
 		break;
 	default:
-		if (bdp_yields(b))
+		if (bdp_claims(cc, b))
+			cwnd = bdp_in_flight(cc, b, BDP_CWND_CLAIM) + more;
+		else if (bdp_yields(cc, b))
 			cwnd = bdp_in_flight(cc, b, BDP_UNIT);
 		else if (b->queue_rounds)
 			cwnd = bdp_in_flight(cc, b, BDP_CWND_COMPETE) + more;
@@ -510,26 +658,30 @@ static void bdp_on_ack(struct ltp_cc *cc, const struct ltp_cc_sample *s)
 	struct bdp *b = bdp_priv(cc);
 
 	bdp_take_rtt(b, s);
-	bdp_take_rate(b, s);
+	bdp_take_rate(cc, b, s);
 	b->acked += min(s->acked, S32_MAX - min_t(u32, b->acked, S32_MAX));
 	b->lost += min(s->lost, S32_MAX - min_t(u32, b->lost, S32_MAX));
 	b->lost -= min(b->lost, s->spurious);
 	b->acks++;
 	b->ce_acks += s->ce;
-	b->round_limited |= s->app_limited;
-	b->busy_limited |= s->app_limited;
+	b->round_limited |= s->app_limited | s->paced;
+	/* The first round trip of a busy time is always. */
+	b->busy_limited |= s->app_limited && b->rounds - b->busy_round > 1;
+	if (bdp_is_bound(cc, b))
+		b->low_share = min(b->low_share ?: U64_MAX, bdp_share(cc, b));
 	b->idled = 0;
 	if (s->acked) {
 		if (!b->busy_at_ns)
 			b->busy_at_ns = s->now_ns - s->rtt_ns;
 		b->delivered = s->delivered;
-		b->acked_ns = s->now_ns;
 	}
 
 	if (s->prior_delivered >= b->round_end && s->interval_ns) {
 		bdp_end_round(cc, b, s->now_ns);
-		bdp_start_round(b, s->delivered);
+		bdp_start_round(b, s->delivered, s->now_ns);
 	}
+	if (!b->jump)
+		bdp_plan_jump(cc, b);
 	bdp_advance(cc, b, s);
 	bdp_set_pacing(cc, b);
 	bdp_set_cwnd(cc, b, s);
@@ -543,7 +695,6 @@ static void bdp_reset(struct bdp *b, u64 now)
 	b->up_rate = 0;
 	b->full_rounds = 0;
 	b->queue_rounds = 0;
-	b->full = 0;
 	b->empty = 0;
 	bdp_enter(b, BDP_STARTUP, now);
 }
@@ -565,12 +716,16 @@ static void bdp_on_loss(struct ltp_cc *cc, u64 now_ns)
  */
 static void bdp_take_share(struct bdp *b)
 {
-	u64 bytes = b->delivered - b->busy_delivered;
-	u64 took = b->acked_ns - b->busy_at_ns;
+	u64 bytes = b->round_end - b->busy_delivered;
+	u64 took = b->round_at_ns - b->busy_at_ns;
 
-	if (b->phase == BDP_STARTUP || b->busy_limited || !took ||
-	    b->rounds - b->busy_round < BDP_SHARE_ROUNDS)
+	if (b->phase == BDP_STARTUP || b->busy_limited ||
+	    took <= 2 * b->rtprop_ns ||
+	    b->rounds - b->busy_round < BDP_SHARE_ROUNDS ||
+	    b->round_end <= b->busy_delivered)
 		return;
+	/* The first answer took a round trip. */
+	took -= b->rtprop_ns;
 	bdp_limit_btlbw(b, mul_u64_u64_div_u64(bytes, NSEC_PER_SEC, took));
 }
 
@@ -578,14 +733,19 @@ static void bdp_on_idle(struct ltp_cc *cc, u64 now_ns, u64 idle_ns)
 {
 	struct bdp *b = bdp_priv(cc);
 
+	/* All may begin again together: at what was left when all were busy. */
+	if (b->low_share)
+		bdp_limit_btlbw(b, b->low_share);
+	b->low_share = 0;
+	cc->pacing_rate = min(bdp_rate(cc, b), cc->pacing_rate);
+	/* It was for those who were active at that time. */
+	cc->ceiling = 0;
+
 	/* An ACK that emptied the pipe a moment ago: not idle. */
 	if (idle_ns < 2 * b->rtprop_ns)
 		return;
 	bdp_take_share(b);
-	b->busy_delivered = b->delivered;
-	b->busy_at_ns = now_ns;
-	b->busy_round = b->rounds;
-	b->busy_limited = 0;
+	bdp_busy_from(b, now_ns);
 	b->idled = 1;
 	b->queue_rounds = 0;
 	/* The queue is empty of ours: a good time to look at RTprop again. */
@@ -614,8 +774,10 @@ static void bdp_init(struct ltp_cc *cc, u64 now_ns, u64 rtt_ns)
 	b->rtprop_ns = min_t(u64, rtt_ns, BDP_RTT_MAX_NS);
 	b->rtprop_at_ns = now_ns;
 	bdp_reset(b, now_ns);
-	cc->cwnd = LTP_CC_INITIAL_SEGS * cc->mss;
-	cc->pacing_rate = bdp_rate(cc, b);
+	cc->cwnd = ltp_cc_initial_window(cc);
+	cc->pacing_rate = max(bdp_rate(cc, b),
+			      div_u64((u64)cc->cwnd * NSEC_PER_SEC,
+				      BDP_FIRST_NS));
 }
 
 static void bdp_info(const struct ltp_cc *cc, struct ltp_info *info)

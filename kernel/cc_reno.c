@@ -269,7 +269,7 @@ static void reno_init(struct ltp_cc *cc, u64 now_ns, u64 rtt_ns)
 	reno_take_rtt(r, rtt_ns);
 	/* A window each round trip, until the first answer. */
 	r->idled = 1;
-	reno_set_cwnd(cc, LTP_CC_INITIAL_SEGS * cc->mss);
+	cc->cwnd = ltp_cc_initial_window(cc);
 	reno_set_pacing(cc, r);
 }
 

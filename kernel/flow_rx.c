@@ -11,6 +11,7 @@
 #include "group.h"
 #include "output.h"
 #include "reader.h"
+#include "sched.h"
 #include "timer.h"
 
 /* ltp_rx.ratio: payload in a byte of memory, in these units. */
@@ -101,7 +102,7 @@ static void ltp_flow_rx_forget(struct sock *sk, struct ltp_flow_rx *flow)
 	ltp_flow_rx_timer_at(flow, U64_MAX);
 	ltp_flow_rx_drop_queue(flow);
 	if (flow->reason == LTP_OPEN) {
-		ltp_group_flow_ends(ltp_sk(sk)->group);
+		ltp_group_flow_ends(ltp_sk(sk));
 		ltp_sk(sk)->rx.tolerant -= flow->tolerant;
 	}
 	ltp_sk(sk)->rx.mem -= flow->mem;
@@ -145,7 +146,7 @@ void ltp_rx_cut(struct sock *sk)
 		ltp_flow_rx_drop_queue(flow);
 		flow->reason = LTP_LOST;
 		rx->tolerant -= flow->tolerant;
-		ltp_group_flow_ends(ltp_sk(sk)->group);
+		ltp_group_flow_ends(ltp_sk(sk));
 		ltp_mib_inc(sock_net(sk), LTP_MIB_CLOSED_LOST);
 	}
 }
@@ -381,7 +382,7 @@ static void ltp_rx_end(struct sock *sk, struct ltp_flow_rx *flow,
 	flow->reason = reason;
 	flow->elapsed_ns = now - flow->ec.start_ns;
 	ltp_flow_rx_timer_at(flow, U64_MAX);
-	ltp_group_flow_ends(ltp_sk(sk)->group);
+	ltp_group_flow_ends(ltp_sk(sk));
 	ltp_adapt_end(sk, flow, now);
 	ltp_mib_inc(sock_net(sk), ltp_rx_end_mib[reason]);
 	if (reason == LTP_COMPLETE) {
@@ -542,7 +543,7 @@ static int ltp_rx_begin(struct sock *sk, const struct ltp_packet *p, u64 now,
 	rx->seg_size = d->seg_size;
 	rx->mem += mem;
 	ltp_rx_insert(rx, flow);
-	ltp_group_flow_begins(ltp_sk(sk)->group);
+	ltp_group_flow_begins(ltp_sk(sk));
 	if (flow->tolerant)
 		ltp_adapt_begin(sk, flow);
 	ltp_mib_inc(sock_net(sk), LTP_MIB_FLOWS_RECEIVED);
@@ -729,6 +730,7 @@ int ltp_rx_data(struct sock *sk, struct sk_buff *skb,
 	rx->data_ns = now;
 	rx->segments++;
 	ltp_mib_inc(sock_net(sk), LTP_MIB_IN_DATA);
+	ltp_tx_group(sk, d->group, now);
 	ltp_rx_ack(sk, flow, p, false, now);
 	ltp_rx_judge(sk, flow, now);
 	ltp_rx_rejudge(sk);

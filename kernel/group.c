@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A group: a listener and the sockets accepted from it. */
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include "group.h"
@@ -46,9 +47,45 @@ EXPORT_SYMBOL_IF_KUNIT(ltp_group_get);
 void ltp_group_put(struct ltp_group *group)
 {
 	if (group && refcount_dec_and_test(&group->ref))
-		kfree(group);
+		kfree_rcu(group, rcu);
 }
 EXPORT_SYMBOL_IF_KUNIT(ltp_group_put);
+
+/**
+ * ltp_group_arrived() - DATA came for a member
+ * @group: the group
+ * @bytes: its payload
+ * @now: when
+ *
+ * Context: softirq, rcu_read_lock().
+ */
+void ltp_group_arrived(struct ltp_group *group, u32 bytes, u64 now)
+{
+	spin_lock(&group->lock);
+	ltp_ceiling_arrived(&group->ceiling, bytes, now);
+	spin_unlock(&group->lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_group_arrived);
+
+/**
+ * ltp_group_ceiling() - the rate ceiling that an ACK to a member tells
+ * @group: the group or NULL
+ *
+ * Context: any.
+ * Return: as in struct ltp_ack, 0: none
+ */
+u32 ltp_group_ceiling(struct ltp_group *group)
+{
+	u64 share;
+
+	if (!group)
+		return 0;
+	/* A value torn by a packet that comes just now is as good. */
+	share = data_race(ltp_ceiling_share(&group->ceiling,
+					    atomic_read(&group->active)));
+	return min_t(u64, DIV_ROUND_UP(share, LTP_CEILING_UNIT), U32_MAX);
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_group_ceiling);
 
 static bool ltp_member_before(struct rb_node *a, const struct rb_node *b)
 {

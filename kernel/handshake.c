@@ -216,12 +216,12 @@ void ltp_handshake_cookie_ack(struct sock *sk, const struct ltp_packet *p,
 {
 	struct ltp_sock *lp = ltp_sk(sk);
 	struct ltp_params peer = lp->hello->params;
+	u64 rtt_ns = 0;
 
-	/* The second chance of a sample, if INIT had to be sent again. */
+	/* INIT may have waited for an address to be resolved, this one not. */
 	if (p->type == LTP_COOKIE_ACK && lp->tries == 1)
-		ltp_loss_rtt(&lp->tx.loss,
-			     max(now - lp->tx.last_sent_ns, 1ULL), 0);
-	ltp_assoc_open(sk, &peer, lp->tx.loss.srtt_ns);
+		rtt_ns = max(now - lp->tx.last_sent_ns, 1ULL);
+	ltp_assoc_open(sk, &peer, rtt_ns);
 }
 
 /**

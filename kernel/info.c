@@ -85,7 +85,7 @@ void ltp_info_fill(struct sock *sk, struct ltp_info *info)
 	info->bytes_received = rx->bytes;
 	info->bytes_sent = tx->bytes;
 	info->bytes_retransmitted = tx->bytes_again;
-	info->ceiling = tx->ceiling;
+	info->ceiling = tx->cc.ceiling;
 	info->min_rtt_us = ltp_info_us(tx->loss.min_rtt_ns);
 	info->unsent = tx->fresh;
 	info->lost_unsent = tx->again;

@@ -10,6 +10,7 @@
 #include "assoc.h"
 #include "flow_rx.h"
 #include "flow_tx.h"
+#include "group.h"
 #include "recovery.h"
 #include "sched.h"
 #include "encap.h"
@@ -239,6 +240,18 @@ static struct sock *ltp_input_find(struct net *net, const struct ltp_af *af,
 	return sk;
 }
 
+/*
+ * Now, not when the socket's owner has time for it: how fast packets come is
+ * asked here. The tag never changes while the socket can be found.
+ */
+static void ltp_input_measure(const struct sock *sk, const struct ltp_packet *p)
+{
+	struct ltp_group *group = READ_ONCE(ltp_sk(sk)->group);
+
+	if (p->type == LTP_DATA && group && p->tag == ltp_sk(sk)->local_tag)
+		ltp_group_arrived(group, p->payload, ltp_now());
+}
+
 /* Takes @skb unless it returns a drop reason. */
 static int ltp_input_deliver(struct sock *sk, struct sk_buff *skb,
 			     const struct ltp_packet *p)
@@ -261,6 +274,7 @@ static int ltp_input_deliver(struct sock *sk, struct sk_buff *skb,
 		consume_skb(skb);
 		return 0;
 	}
+	ltp_input_measure(sk, p);
 	bh_lock_sock_nested(sk);
 	if (!sock_owned_by_user(sk))
 		ltp_input_locked(sk, skb);

@@ -24,7 +24,9 @@
  * with refcount_inc_not_zero(); the key needs no second look, it never changes
  * while the socket can be found. Being in the table holds a reference.
  * ltp_net.ports_lock guards the table of bound ports, ltp_net.replay_lock what
- * is remembered of associations that have ended: leaf locks.
+ * is remembered of associations that have ended: leaf locks. So is the lock of a
+ * group; packets look at their socket's group before they lock the socket, so
+ * groups are freed after a grace period too.
  *
  * Members of a group tell it their LT thresholds, and read the largest, each
  * under its own socket lock: ltp_group.lock is a leaf, and nobody looks at
@@ -55,6 +57,7 @@
 #include "compat/compat.h"
 #include "../uapi/linux/ltp.h"
 #include "ackmap.h"
+#include "ceiling.h"
 #include "cc.h"
 #include "early_close.h"
 #include "loss.h"
@@ -247,20 +250,26 @@ struct ltp_timer {
 
 /**
  * struct ltp_group - flows whose deadlines are computed together
+ * @rcu: packets look at it without the lock of its socket
  * @ref: one a socket: the listener and each association
- * @flows: open incoming flows of all members
+ * @members: associations, the listener not counted
+ * @active: members with open incoming flows
  * @epoch: moves when the program marks the end of an epoch on the listener
  * @lt_max_ns: the largest LT threshold of the members, 0: none has one
  * @lts: the members that have one, the largest first
- * @lock: guards @lts, a leaf lock
+ * @lock: guards @lts and @ceiling, a leaf lock
+ * @ceiling: what arrives for all members
  */
 struct ltp_group {
+	struct rcu_head rcu;
 	refcount_t ref;
-	atomic_t flows;
+	atomic_t members;
+	atomic_t active;
 	atomic_t epoch;
 	atomic64_t lt_max_ns;
 	struct rb_root_cached lts;
-	spinlock_t lock; /* @lts, writers of @lt_max_ns */
+	spinlock_t lock; /* @lts, writers of @lt_max_ns; @ceiling */
+	struct ltp_ceiling ceiling;
 };
 
 /**
@@ -510,7 +519,6 @@ enum ltp_busy {
  * @flight: bytes in flight
  * @fresh: bytes never sent
  * @again: bytes found lost, waiting
- * @ceiling: rate the receiver allows, bytes a second, 0: any
  * @retransmitted: segments sent again
  * @lost: loss verdicts
  * @sent: DATA packets sent
@@ -544,7 +552,6 @@ struct ltp_tx {
 	u64 bytes_again;
 	u64 loss_at;
 	u64 app_limited;
-	u64 ceiling;
 	u32 pn;
 	u32 next_flow;
 	u32 flow_limit;
@@ -579,6 +586,7 @@ struct ltp_tx {
  * @later_told: and that of the flows behind the next one
  * @limit_told: flow limit last told to the peer
  * @seg_size: of the newest flow
+ * @open: flows that have not ended
  * @shut: that window was 0
  * @starved: a segment was refused as all sockets together have too much memory
  * @ratio: payload in the memory of a segment, smoothed, in 1/256
@@ -620,6 +628,7 @@ struct ltp_rx {
 	u32 limit_told;
 	u32 ratio;
 	u32 seg_size;
+	u32 open;
 	u32 segments;
 	u32 duplicates;
 	bool shut;

@@ -5,6 +5,7 @@
 
 #include "assoc.h"
 #include "flow_rx.h"
+#include "group.h"
 #include "output.h"
 
 static void ltp_output_header(struct sk_buff *skb, __be16 source, __be16 dest,
@@ -92,7 +93,7 @@ static void ltp_output_seg(struct sock *sk, struct ltp_seg *seg)
 	data->ncrit = cpu_to_be32(flow->ncrit);
 	put_unaligned_be64(flow->tag, &data->tag);
 	data->seg_size = cpu_to_be16(flow->seg_size);
-	data->reserved = 0;
+	data->group = cpu_to_be16(ltp_group_members(lp->group));
 	/* The path may have shrunk since the flow began: fragment. */
 	skb->ignore_df = 1;
 	ltp_output_xmit(sk, skb, LTP_DATA, flags, lp->peer_tag, seg->pn);
@@ -191,7 +192,7 @@ void ltp_output_ack(struct sock *sk, struct ltp_flow_rx *flow, u64 now)
 	ack->first = cpu_to_be32(first);
 	ack->rwnd = cpu_to_be32(ltp_rx_advertise(sk));
 	ack->rwnd_later = cpu_to_be32(ltp_sk(sk)->rx.later_told);
-	ack->ceiling = 0;
+	ack->ceiling = cpu_to_be32(ltp_group_ceiling(ltp_sk(sk)->group));
 	ack->flow_limit = cpu_to_be32(ltp_sk(sk)->rx.limit_told);
 	ack->words = cpu_to_be16(words);
 	ack->reserved = 0;

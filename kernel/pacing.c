@@ -34,6 +34,23 @@ static u64 pacing_lag(u64 rate, u32 bytes)
 }
 
 /**
+ * ltp_pacing_restart() - the next packet is the first after an idle time
+ * @p: sending clock
+ * @now: time in ns
+ *
+ * What was not sent in that time is not made up for: where many answer one
+ * trigger, so many bursts would meet.
+ */
+void ltp_pacing_restart(struct ltp_pacing *p, u64 now)
+{
+	if (p->next_ns < now) {
+		p->next_ns = now;
+		p->rem = 0;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_pacing_restart);
+
+/**
  * ltp_pacing_delay() - how long the next packet has to wait
  * @p: sending clock
  * @now: time in ns

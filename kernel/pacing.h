@@ -23,6 +23,7 @@ struct ltp_pacing {
 #define LTP_BURST_NS		NSEC_PER_MSEC
 #define LTP_BURST_BYTES		65536
 
+void ltp_pacing_restart(struct ltp_pacing *p, u64 now);
 u64 ltp_pacing_delay(const struct ltp_pacing *p, u64 now);
 u32 ltp_pacing_budget(const struct ltp_pacing *p, u64 rate, u32 packet,
 		      u64 now);

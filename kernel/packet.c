@@ -28,8 +28,8 @@ static int ltp_parse_data(const struct ltp_data *d, u32 len,
 	f->seg = be32_to_cpu(d->seg);
 	f->ncrit = be32_to_cpu(d->ncrit);
 	f->seg_size = be16_to_cpu(d->seg_size);
-	if (d->reserved || !f->len || !f->seg_size ||
-	    f->seg_size > LTP_SEG_MAX)
+	f->group = be16_to_cpu(d->group);
+	if (!f->len || !f->seg_size || f->seg_size > LTP_SEG_MAX)
 		return LTP_MIB_DROP_FIELD;
 	f->segs = (f->len - 1) / f->seg_size + 1;
 	/* Small segments of a long flow would buy a large bitmap cheaply. */

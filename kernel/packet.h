@@ -16,6 +16,7 @@ struct ltp_data_fields {
 	u32 segs;
 	u32 ncrit;
 	u32 seg_size;
+	u16 group;
 };
 
 /* What the peer can take: in ACK, PING and PONG. */

@@ -68,8 +68,7 @@ struct ltp_newest {
 /*
  * How long did it take to send, and to deliver, what was delivered? If it came
  * as fast as we sent, and no window held us back, it says how fast we sent (a
- * timer was late, the host busy) and nothing of the path: as if there had been
- * no more to send.
+ * timer was late, the host busy) and nothing of the path.
  */
 static void ltp_tx_take_intervals(const struct ltp_seg *seg,
 				  struct ltp_cc_sample *s)
@@ -78,8 +77,8 @@ static void ltp_tx_take_intervals(const struct ltp_seg *seg,
 	u64 came = s->now_ns - seg->delivered_ns;
 
 	s->interval_ns = max(sent, came);
-	s->app_limited = seg->app_limited ||
-			 (!seg->cwnd_limited && came <= sent + sent / 8);
+	s->app_limited = seg->app_limited;
+	s->paced = !seg->cwnd_limited && came <= sent + sent / 8;
 }
 
 /*
@@ -230,10 +229,10 @@ int ltp_tx_ack(struct sock *sk, const struct ltp_packet *p, u64 now)
 		return LTP_MIB_DROP_ACK_INVALID;
 	ltp_mib_inc(sock_net(sk), LTP_MIB_IN_ACKS);
 	ltp_tx_new_window(tx, p->pn, &a->window);
-	tx->ceiling = a->ceiling * 1024ULL;
 	tx->acked_ns = now;
 	if (p->flags & LTP_F_DUP)
 		ltp_tx_duplicate(sk, a->acked_pn, now);
+	tx->cc.ceiling = a->ceiling * (u64)LTP_CEILING_UNIT;
 	if (!flow)
 		/* Ended meanwhile: its last ACK was sent twice. */
 		return ltp_before(a->flow, tx->next_flow) ?

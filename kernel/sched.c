@@ -33,7 +33,7 @@ static struct ltp_seg *ltp_tx_next(struct ltp_tx *tx)
 	return fresh ?: again;
 }
 
-/* The smallest of what congestion control, peer and program say; 0: any. */
+/* The smaller of what congestion control and program say; 0: any. */
 static u64 ltp_tx_rate(const struct sock *sk)
 {
 	const struct ltp_tx *tx = &ltp_sk(sk)->tx;
@@ -41,8 +41,7 @@ static u64 ltp_tx_rate(const struct sock *sk)
 
 	if (rate == ~0UL)
 		rate = 0;
-	return min_not_zero(rate, min_not_zero(tx->cc.pacing_rate,
-					       tx->ceiling));
+	return min_not_zero(rate, tx->cc.pacing_rate);
 }
 
 /**
@@ -120,6 +119,23 @@ static struct ltp_seg *ltp_tx_pick(struct ltp_tx *tx)
 	return NULL;
 }
 
+/* The peer waits for more before it answers, and would wait in vain. */
+static bool ltp_tx_window_closes(const struct ltp_tx *tx)
+{
+	u32 window = min(tx->cc.cwnd, tx->window);
+
+	return window < 2 * LTP_ACK_EVERY * tx->cc.mss &&
+	       tx->flight + tx->cc.mss > window;
+}
+
+/* After a time with nothing in flight. */
+static void ltp_tx_restart(struct ltp_tx *tx, u64 now)
+{
+	ltp_pacing_restart(&tx->pacing, now);
+	if (tx->cc.ops->on_idle)
+		tx->cc.ops->on_idle(&tx->cc, now, now - tx->last_sent_ns);
+}
+
 /* Gather the segments that may leave now, up to LTP_TRAIN of them. */
 static int ltp_tx_train(struct sock *sk, struct list_head *train, u64 now)
 {
@@ -140,9 +156,8 @@ static int ltp_tx_train(struct sock *sk, struct list_head *train, u64 now)
 						  1;
 			break;
 		}
-		if (!tx->flight && tx->last_sent_ns && tx->cc.ops->on_idle)
-			tx->cc.ops->on_idle(&tx->cc, now,
-					    now - tx->last_sent_ns);
+		if (!tx->flight && tx->sent)
+			ltp_tx_restart(tx, now);
 		delay = ltp_pacing_delay(&tx->pacing, now);
 		if (delay) {
 			tx->cwnd_limited = false;
@@ -150,6 +165,7 @@ static int ltp_tx_train(struct sock *sk, struct list_head *train, u64 now)
 			break;
 		}
 		ltp_tx_stamp(sk, seg, now);
+		seg->ack_now = ltp_tx_window_closes(tx);
 		list_move_tail(&seg->link, train);
 	}
 	return n;
@@ -227,6 +243,27 @@ void ltp_tx_paced(struct sock *sk)
 		tx->starved = false;
 		sk->sk_write_space(sk);
 	}
+}
+
+/**
+ * ltp_tx_group() - so many may answer the peer together with us
+ * @sk: socket
+ * @group: associations in the peer's group
+ * @now: the time
+ *
+ * Context: socket locked.
+ */
+void ltp_tx_group(struct sock *sk, u32 group, u64 now)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+
+	if (group <= tx->cc.group)
+		return;
+	tx->cc.group = group;
+	/* Only the first window depends on it. */
+	if (!tx->sent)
+		ltp_cc_init(&tx->cc, tx->cc.ops, tx->cc.mss, now,
+			    tx->loss.min_rtt_ns);
 }
 
 /**

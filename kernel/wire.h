@@ -65,7 +65,7 @@ struct ltp_hdr {
  * @mtu: largest packet it can receive, IP header included
  * @max_flows: flows that may be open towards it
  * @grain: seg_size is a multiple of this
- * @group: flows its group has now; the newcomer's share follows from it
+ * @group: associations its group has; a newcomer's first window depends on it
  */
 struct ltp_params {
 	__be32 tag;
@@ -115,7 +115,8 @@ struct ltp_cookie_echo {
  * @ncrit: number of leading segments that are critical
  * @tag: the program's tag
  * @seg_size: bytes in each segment but the last
- * @reserved: 0
+ * @group: associations in the sender's group, as in struct ltp_params: the
+ *	answer to this message may come from all of them at once
  */
 struct ltp_data {
 	__be32 flow;
@@ -124,7 +125,7 @@ struct ltp_data {
 	__be32 ncrit;
 	__be64 tag;
 	__be16 seg_size;
-	__be16 reserved;
+	__be16 group;
 } __packed __aligned(4);
 
 /**
@@ -136,7 +137,7 @@ struct ltp_data {
  * @first: index of the first segment in @bitmap, a multiple of 32
  * @rwnd: bytes that may be in flight of the flow that is read next
  * @rwnd_later: bytes that may be in flight of the flows behind that one
- * @ceiling: rate ceiling, 1024 bytes a second; 0: none
+ * @ceiling: rate ceiling, in units of LTP_CEILING_UNIT; 0: none
  * @flow_limit: flows with an id before this one may be opened; the flow that
  *	is read next has the id that is max_flows lower
  * @words: number of 32-bit words in @bitmap, at most LTP_ACK_WORDS
@@ -160,6 +161,7 @@ struct ltp_ack {
 };
 
 #define LTP_ACK_WORDS	32
+#define LTP_CEILING_UNIT	1024	/* bytes a second */
 
 struct ltp_range {
 	__be32 first;

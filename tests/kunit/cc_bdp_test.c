@@ -47,6 +47,7 @@ static void bdp_begin(struct kunit *test)
 	struct ltp_cc cc;
 
 	memset(&cc, 0xff, sizeof(cc));
+	cc.group = 1;
 	ltp_cc_init(&cc, &ltp_cc_bdp, 1448, NSEC_PER_SEC, 50 * US);
 	KUNIT_EXPECT_PTR_EQ(test, cc.ops, &ltp_cc_bdp);
 	KUNIT_EXPECT_EQ(test, cc.mss, 1448);
@@ -295,28 +296,40 @@ static void bdp_idle(struct kunit *test)
 
 /*
  * Eight workers who answer one trigger, again and again: the whole gather takes
- * hardly longer than the link needs for its bytes, and little is lost.
+ * hardly longer than the link needs for its bytes, and little is lost. Where
+ * the receiver coordinates, that holds for the first one too.
  */
 static void bdp_gather(struct kunit *test)
 {
 	static const struct {
 		u64 rate, rtt_ns;
 		u32 buffer, loss_ppm, bytes, dropped, ratio;
+		u32 group_dropped, group_ratio, group_first;
 	} cases[] = {
-		{ 10 * GBIT, 50 * US, 700, 0, 2000000, 0, 105 },
-		{ 10 * GBIT, 50 * US, 100, 0, 2000000, 60, 110 },
-		{ 10 * GBIT, 50 * US, 100, 1000, 4000000, 120, 110 },
-		{ 100 * GBIT, 20 * US, 700, 0, 8000000, 0, 110 },
-		{ 1 * GBIT, 40 * MS, 3300, 0, 4000000, 0, 105 },
+		{ 10 * GBIT, 50 * US, 700, 0, 2000000, 0, 105, 0, 103, 103 },
+		{ 10 * GBIT, 50 * US, 100, 0, 2000000, 60, 110, 0, 103, 103 },
+		{ 10 * GBIT, 50 * US, 100, 1000, 4000000, 120, 110, 0, 103, 103 },
+		{ 100 * GBIT, 20 * US, 700, 0, 8000000, 0, 110, 0, 105, 110 },
+		{ 1 * GBIT, 40 * MS, 3300, 0, 4000000, 0, 105, 0, 105, 150 },
 	};
 	u32 i, k, round;
 
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct link *link = path(test, cases[i].rate, cases[i].rtt_ns,
-					 cases[i].buffer, cases[i].loss_ppm, 8);
+	for (i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+		bool group = i >= ARRAY_SIZE(cases);
+		u32 n = i % ARRAY_SIZE(cases);
+		u32 dropped = cases[n].dropped;
+		u32 ratio = cases[n].ratio;
+		struct link *link = path(test, cases[n].rate, cases[n].rtt_ns,
+					 cases[n].buffer, cases[n].loss_ppm, 8);
 		u64 ideal = link->rtt_ns +
-			    packets_ns(link, 8 * (cases[i].bytes / LINK_MSS));
+			    packets_ns(link, 8 * (cases[n].bytes / LINK_MSS));
 
+		if (group) {
+			dropped = cases[n].group_dropped;
+			ratio = cases[n].group_ratio;
+			link->group = true;
+			link_start(link, &ltp_cc_bdp);
+		}
 		for (k = 0; k < 8; k++)
 			link->sender[k].left = 0;
 		for (round = 0; round < 5; round++) {
@@ -325,7 +338,7 @@ static void bdp_gather(struct kunit *test)
 
 			link_mark(link);
 			for (k = 0; k < 8; k++)
-				link->sender[k].left = cases[i].bytes;
+				link->sender[k].left = cases[n].bytes;
 			do {
 				link_run(link, link->rtt_ns / 4);
 				for (k = 0, left = 0; k < 8; k++)
@@ -334,15 +347,19 @@ static void bdp_gather(struct kunit *test)
 			} while (left && took < 10 * ideal);
 
 			/* The first one knows nothing of the path. */
+			if (!round && group)
+				KUNIT_EXPECT_LE_MSG(test,
+						    div64_u64(100 * took, ideal),
+						    cases[n].group_first,
+						    "case %u.%u", i, round);
 			if (round) {
 				KUNIT_EXPECT_LE_MSG(test, link->dropped,
-						    cases[i].dropped,
-						    "case %u.%u", i, round);
+						    dropped, "case %u.%u", i,
+						    round);
 				KUNIT_EXPECT_LE_MSG(test,
-						    div64_u64(100 * took,
-							      ideal),
-						    cases[i].ratio,
-						    "case %u.%u", i, round);
+						    div64_u64(100 * took, ideal),
+						    ratio, "case %u.%u", i,
+						    round);
 			}
 			link_run(link, 200 * link->rtt_ns);
 		}
@@ -401,6 +418,51 @@ static void bdp_app_limited(struct kunit *test)
 		cc.ops->on_ack(&cc, &s);
 	}
 	KUNIT_EXPECT_LT(test, info_of(&cc).btlbw, 200000000);
+}
+
+/*
+ * The receiver offers more than the path takes: a claim that brings nothing is
+ * given up, and made again only now and then.
+ */
+static void bdp_refused(struct kunit *test)
+{
+	struct ltp_cc_sample s = {
+		.now_ns = NSEC_PER_SEC,
+		.rtt_ns = MS,
+		.interval_ns = MS,
+		.acked = 100000,
+		.in_flight = 100000,
+	};
+	u32 i, claims = 0, rounds = 0;
+	struct ltp_cc cc = {};
+
+	ltp_cc_init(&cc, &ltp_cc_bdp, 1448, s.now_ns, MS);
+	for (i = 0; i < 400; i++) {
+		s.now_ns += MS;
+		s.prior_delivered = s.delivered;
+		s.delivered += s.acked;
+		cc.ceiling = 1000000000;
+		cc.ops->on_ack(&cc, &s);
+		/* Startup tries it too. */
+		if (i < 20)
+			continue;
+		KUNIT_ASSERT_LE(test, cc.pacing_rate, 200000000);
+		rounds++;
+		claims += cc.pacing_rate == 200000000;
+	}
+	KUNIT_EXPECT_GE(test, claims, rounds / 20);
+	KUNIT_EXPECT_LE(test, claims, rounds / 5);
+
+	/* One that brings something goes on until it has the ceiling. */
+	for (i = 0; i < 80; i++) {
+		s.now_ns += MS;
+		s.prior_delivered = s.delivered;
+		s.acked = div64_u64(cc.pacing_rate, 1000);
+		s.delivered += s.acked;
+		s.in_flight = s.acked;
+		cc.ops->on_ack(&cc, &s);
+	}
+	KUNIT_EXPECT_GE(test, info_of(&cc).btlbw, 900000000);
 }
 
 static void check_sane(struct kunit *test, const struct ltp_cc *cc)
@@ -522,6 +584,7 @@ static struct kunit_case bdp_cases[] = {
 	KUNIT_CASE(bdp_idle),
 	KUNIT_CASE(bdp_gather),
 	KUNIT_CASE(bdp_app_limited),
+	KUNIT_CASE(bdp_refused),
 	KUNIT_CASE(bdp_large),
 	KUNIT_CASE(bdp_nonsense),
 	{}

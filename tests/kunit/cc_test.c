@@ -34,22 +34,40 @@ static void cc_names(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, names[6], 'x');
 }
 
-/* All of them begin with the window of RFC 6928, paced over the RTT. */
+/*
+ * All of them begin with the window of RFC 6928, smaller in a large group. It
+ * is paced: reno's over the RTT, bdp's over 250 us.
+ */
 static void cc_begin(struct kunit *test)
 {
+	static const struct {
+		u32 group, segs;
+	} rows[] = {
+		{ 0, 10 }, { 1, 10 }, { 6, 10 }, { 7, 9 }, { 8, 8 }, { 32, 2 },
+		{ 33, 1 }, { 64, 1 }, { 65, 1 }, { U16_MAX, 1 }, { U32_MAX, 1 },
+	};
 	struct ltp_cc cc;
-	u32 i;
+	u32 i, k;
 
-	for (i = 0; i < ARRAY_SIZE(all); i++) {
+	for (i = 0; i < ARRAY_SIZE(all) * ARRAY_SIZE(rows); i++) {
+		const struct ltp_cc_ops *ops = all[i / ARRAY_SIZE(rows)];
+		u32 persec = ops == &ltp_cc_bdp ? 4000 : 100;
+
+		k = i % ARRAY_SIZE(rows);
 		memset(&cc, 0xff, sizeof(cc));
 		cc.seed = 77;
-		ltp_cc_init(&cc, all[i], MSS, NSEC_PER_SEC, 10 * MS);
-		KUNIT_EXPECT_PTR_EQ(test, cc.ops, all[i]);
+		cc.group = rows[k].group;
+		ltp_cc_init(&cc, ops, MSS, NSEC_PER_SEC, 10 * MS);
+		KUNIT_EXPECT_PTR_EQ(test, cc.ops, ops);
 		KUNIT_EXPECT_EQ(test, cc.seed, 77);
+		KUNIT_EXPECT_EQ(test, cc.group, rows[k].group);
+		KUNIT_EXPECT_EQ(test, cc.ceiling, 0);
 		KUNIT_EXPECT_EQ(test, cc.mss, MSS);
-		KUNIT_EXPECT_EQ(test, cc.cwnd, LTP_CC_INITIAL_SEGS * MSS);
-		KUNIT_EXPECT_EQ(test, cc.pacing_rate,
-				LTP_CC_INITIAL_SEGS * MSS * 100);
+		KUNIT_EXPECT_EQ_MSG(test, cc.cwnd, rows[k].segs * MSS,
+				    "%s, group %u", ops->name, cc.group);
+		KUNIT_EXPECT_EQ_MSG(test, cc.pacing_rate,
+				    rows[k].segs * MSS * persec,
+				    "%s, group %u", ops->name, cc.group);
 	}
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A group knows the largest LT threshold of its members, whoever comes, goes. */
+/*
+ * A group knows the largest LT threshold of its members, whoever comes or goes,
+ * and shares what arrives for them.
+ */
 #include <kunit/test.h>
 #include <linux/slab.h>
 #include "../../kernel/group.h"
@@ -102,11 +105,62 @@ static void group_members(struct kunit *test)
 	ltp_group_put(NULL);
 }
 
+/* What arrives is shared by those who have flows under way. */
+static void group_ceiling(struct kunit *test)
+{
+	struct ltp_group *group = ltp_group_new(GFP_KERNEL);
+	struct ltp_sock *lp;
+	u64 now = NSEC_PER_SEC;
+	u32 i, whole;
+
+	/* Two associations, as far as the group can see. */
+	lp = kunit_kcalloc(test, 2, sizeof(*lp), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, lp);
+	KUNIT_ASSERT_NOT_NULL(test, group);
+	lp[0].group = group;
+	lp[1].group = group;
+	KUNIT_EXPECT_NULL(test, ltp_group_get(NULL));
+	KUNIT_EXPECT_PTR_EQ(test, ltp_group_get(group), group);
+	ltp_group_put(group);
+	KUNIT_EXPECT_EQ(test, ltp_group_ceiling(NULL), 0);
+	KUNIT_EXPECT_EQ(test, ltp_group_ceiling(group), 0);
+	rcu_read_lock();
+	local_bh_disable();
+	for (i = 0; i < 1000; i++) {
+		now += NSEC_PER_USEC;
+		ltp_group_arrived(group, 1024, now);
+	}
+	local_bh_enable();
+	rcu_read_unlock();
+
+	/* In units of 1024 bytes a second, rounded up. */
+	whole = DIV_ROUND_UP(1000000 * 63, 64);
+	KUNIT_EXPECT_EQ(test, ltp_group_ceiling(group), whole);
+	ltp_group_flow_begins(&lp[0]);
+	ltp_group_flow_begins(&lp[0]);
+	KUNIT_EXPECT_EQ(test, ltp_group_ceiling(group), whole);
+	ltp_group_flow_begins(&lp[1]);
+	KUNIT_EXPECT_EQ(test, ltp_group_ceiling(group), DIV_ROUND_UP(whole, 2));
+	ltp_group_flow_ends(&lp[0]);
+	KUNIT_EXPECT_EQ(test, ltp_group_ceiling(group), DIV_ROUND_UP(whole, 2));
+	ltp_group_flow_ends(&lp[0]);
+	KUNIT_EXPECT_EQ(test, ltp_group_ceiling(group), whole);
+	ltp_group_flow_ends(&lp[1]);
+
+	KUNIT_EXPECT_EQ(test, ltp_group_members(NULL), 0);
+	atomic_set(&group->members, 7);
+	KUNIT_EXPECT_EQ(test, ltp_group_members(group), 7);
+	atomic_set(&group->members, U16_MAX + 7);
+	KUNIT_EXPECT_EQ(test, ltp_group_members(group), U16_MAX);
+	ltp_group_put(group);
+}
+
 static struct kunit_case group_cases[] = {
 	KUNIT_CASE(group_alone),
 	KUNIT_CASE(group_table),
 	KUNIT_CASE(group_random),
 	KUNIT_CASE(group_members),
+	KUNIT_CASE(group_ceiling),
 	{}
 };
 

@@ -14,9 +14,22 @@ static struct link_packet *link_packet(struct link_sender *s, u32 pn)
 	return &s->packets[pn % LINK_PACKETS];
 }
 
+static u32 link_active(const struct link *link)
+{
+	u32 active = 0;
+	u32 i;
+
+	for (i = 0; i < link->senders; i++)
+		active += link->sender[i].left || link->sender[i].flight;
+	return active;
+}
+
 static void link_send_ack(struct link *link, struct link_sender *s, u64 at)
 {
 	s->ack.delay_ns = at - s->ack_newest_ns;
+	if (link->group)
+		s->ack.ceiling = ltp_ceiling_share(&link->ceiling,
+						   link_active(link));
 	if (s->ack_tail - s->ack_head < LINK_ACKS) {
 		s->ack.at_ns = at + link->rtt_ns;
 		s->acks[s->ack_tail++ % LINK_ACKS] = s->ack;
@@ -49,6 +62,8 @@ static void link_pass(struct link *link, struct link_sender *s, u32 pn,
 			div64_u64(LINK_WIRE * NSEC_PER_SEC, link->rate);
 	at = link->free_ns;
 
+	if (link->group)
+		ltp_ceiling_arrived(&link->ceiling, LINK_MSS, at);
 	/* Held back too long before this one came. */
 	if (s->ack_due_ns && s->ack_due_ns <= at)
 		link_send_ack(link, s, s->ack_due_ns);
@@ -66,10 +81,9 @@ static void link_send(struct link *link, struct link_sender *s, bool answer)
 	struct link_packet *p = link_packet(s, s->pn);
 	u64 rate = s->cc.pacing_rate;
 
-	if (s->ceiling)
-		rate = min(rate, s->ceiling);
 	if (s->idle) {
 		s->idle = false;
+		ltp_pacing_restart(&s->pacing, link->now);
 		s->cc.ops->on_idle(&s->cc, link->now,
 				   link->now - s->last_sent_ns);
 	}
@@ -152,6 +166,7 @@ static void link_on_ack(struct link *link, struct link_sender *s,
 	sample.delivered = s->delivered;
 	sample.interval_ns = max(p->sent_ns - p->first_sent_ns,
 				 link->now - p->delivered_ns);
+	s->cc.ceiling = ack->ceiling;
 	link_find_lost(link, s);
 	sample.lost = s->news_lost;
 	sample.lost_pn = s->news_lost_pn;
@@ -260,6 +275,8 @@ void link_start(struct link *link, const struct ltp_cc_ops *ops)
 		ltp_loss_init(&s->loss);
 		ltp_loss_rtt(&s->loss, link->rtt_ns, 0);
 		s->cc.seed = i;
+		if (link->group)
+			s->cc.group = link->senders;
 		ltp_cc_init(&s->cc, ops, LINK_MSS, link->now, link->rtt_ns);
 	}
 }

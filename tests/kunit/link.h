@@ -14,6 +14,7 @@
 
 #include <linux/types.h>
 #include "../../kernel/cc.h"
+#include "../../kernel/ceiling.h"
 #include "../../kernel/loss.h"
 #include "../../kernel/pacing.h"
 
@@ -47,11 +48,13 @@ struct link_packet {
  * @delay_ns: how long it was held back
  * @pn: packets it tells of, the newest last
  * @count: how many
+ * @ceiling: rate ceiling it tells, 0: none
  * @ce: the newest was marked
  */
 struct link_ack {
 	u64 at_ns;
 	u64 delay_ns;
+	u64 ceiling;
 	u32 pn[4];
 	u8 count;
 	bool ce;
@@ -72,7 +75,6 @@ struct link_ack {
  * @first_sent_ns: when the newest acknowledged packet was sent
  * @last_sent_ns: when something was last sent
  * @when_ns: next verdict by time
- * @ceiling: rate not to exceed, 0: none
  * @left: bytes yet to send
  * @start_ns: when it begins
  * @marked: bytes delivered at the last link_mark()
@@ -100,7 +102,6 @@ struct link_sender {
 	u64 first_sent_ns;
 	u64 last_sent_ns;
 	u64 when_ns;
-	u64 ceiling;
 	u64 left;
 	u64 start_ns;
 	u64 marked;
@@ -123,6 +124,8 @@ struct link_sender {
  * @mark_ns: longer queues are marked by ECN, 0: never
  * @loss_ppm: share of packets lost at random
  * @ack_every: packets after which the receiver answers
+ * @ceiling: what arrives at the receivers, if they are a group
+ * @group: they are
  * @ack_delay_ns: time after which it does in any case
  * @senders: how many
  * @now: time
@@ -143,6 +146,8 @@ struct link {
 	u32 loss_ppm;
 	u32 ack_every;
 	u64 ack_delay_ns;
+	struct ltp_ceiling ceiling;
+	bool group;
 	u32 senders;
 	u64 now;
 	u64 free_ns;

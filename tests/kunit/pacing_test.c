@@ -214,12 +214,31 @@ static void pacing_extremes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ltp_pacing_delay(&p, 0), 12000);
 }
 
+/* After an idle time: one packet, and the next a packet's time later. */
+static void pacing_restart(struct kunit *test)
+{
+	struct ltp_pacing p = {};
+	u64 rate = 125000000, now = NSEC_PER_SEC;
+
+	ltp_pacing_sent(&p, rate, 1250, now);
+	now += NSEC_PER_SEC;
+	ltp_pacing_restart(&p, now);
+	KUNIT_EXPECT_EQ(test, ltp_pacing_delay(&p, now), 0);
+	ltp_pacing_sent(&p, rate, 1250, now);
+	KUNIT_EXPECT_EQ(test, ltp_pacing_delay(&p, now), 10000);
+
+	/* What was sent a moment ago still has its time. */
+	ltp_pacing_restart(&p, now + 4000);
+	KUNIT_EXPECT_EQ(test, ltp_pacing_delay(&p, now + 4000), 6000);
+}
+
 static struct kunit_case pacing_cases[] = {
 	KUNIT_CASE(pacing_delay),
 	KUNIT_CASE(pacing_unpaced),
 	KUNIT_CASE(pacing_burst),
 	KUNIT_CASE(pacing_rate),
 	KUNIT_CASE(pacing_late),
+	KUNIT_CASE(pacing_restart),
 	KUNIT_CASE(pacing_budget),
 	KUNIT_CASE(pacing_extremes),
 	{}

@@ -324,8 +324,9 @@ static void packet_data(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, p.data.tag, 0x1122334455667788ULL);
 	}
 	good(s, LTP_DATA);
-	s->data.reserved = cpu_to_be16(1);
-	KUNIT_EXPECT_EQ(test, verdict(s), LTP_MIB_DROP_FIELD);
+	s->data.group = cpu_to_be16(1);
+	KUNIT_EXPECT_EQ(test, parse(s, &p), 0);
+	KUNIT_EXPECT_EQ(test, p.data.group, 1);
 }
 
 static void packet_giveup(struct kunit *test)

@@ -46,7 +46,7 @@ def plausible(rng: random.Random, assoc: Assoc, kind: int, host_pn: int) -> Pack
         size = min(fields["seg_size"], 1424)
         tail = rng.randbytes(size)
         if rng.random() < 0.8:
-            fields |= {"len": size * 4, "seg_size": size, "seg": rng.randrange(5), "reserved": 0}
+            fields |= {"len": size * 4, "seg_size": size, "seg": rng.randrange(5), "group": 0}
             fields |= {"ncrit": 0}
     elif kind == wire.ACK:
         tail = rng.randbytes(4 * min(fields["words"], 40))

@@ -231,7 +231,6 @@ def fields_wrong(bench: Bench) -> Iterator[tuple[Packet, str]]:
     yield good[INIT_ACK], "DropState"  # nobody is waiting for one here
 
     data = good[DATA]
-    yield data.but(reserved=1), "DropField"
     yield data.but(len=0), "DropField"
     yield data.but(len=3 * 1024), "DropField"  # then there is no segment 3
     yield data.but(len=3 * 1024 + 1), "DropLength"  # then it is the last one
@@ -258,7 +257,6 @@ def fields_wrong(bench: Bench) -> Iterator[tuple[Packet, str]]:
 
     giveup = good[GIVEUP]
     yield giveup.but(flags=0), "DropFlags"  # a reliable flow is not given up
-    yield giveup.but(reserved=1), "DropField"
     yield giveup.but(len=0), "DropField"
     yield giveup.but(seg=1), "DropField"
     yield giveup.but(seg_size=0), "DropField"
