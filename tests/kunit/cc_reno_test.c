@@ -279,6 +279,66 @@ static void reno_validation(struct kunit *test)
 	KUNIT_EXPECT_GT(test, a.cc.cwnd, i);
 }
 
+/* What was in flight before the window was halved does not count for long. */
+static void reno_validation_after_loss(struct kunit *test)
+{
+	static const u32 flights[] = { 12, 15, 18, 19 };
+	struct assoc a;
+	u32 i, k;
+
+	for (i = 0; i < ARRAY_SIZE(flights); i++) {
+		assoc_init(&a, U32_MAX - 200);
+		assoc_avoid(&a, 40 * MSS);
+		assoc_ack(&a, 1, 0);
+		KUNIT_EXPECT_EQ(test, a.cc.cwnd, 20 * MSS);
+		while (a.acked != a.next_pn)
+			assoc_ack(&a, 0, 1);
+		for (k = 0; k < 3; k++) {
+			assoc_send(&a, flights[i]);
+			assoc_ack(&a, 0, flights[i]);
+		}
+		/* Forty were in flight in the first of these rounds. */
+		k = a.cc.cwnd;
+		KUNIT_EXPECT_LE_MSG(test, k, 21 * MSS, "case %u", i);
+		a.cc.cwnd = 20 * MSS;
+		for (k = 0; k < 200; k++) {
+			assoc_send(&a, flights[i]);
+			assoc_ack(&a, 0, flights[i]);
+		}
+		KUNIT_EXPECT_EQ_MSG(test, a.cc.cwnd, 20 * MSS, "case %u", i);
+	}
+	/* All of them but one: that is as many as there can be. */
+	assoc_init(&a, 0);
+	assoc_avoid(&a, 20 * MSS);
+	a.cc.cwnd = 20 * MSS - 1;
+	while (a.acked != a.next_pn)
+		assoc_ack(&a, 0, 1);
+	for (i = 0; i < 4; i++) {
+		assoc_send(&a, 19);
+		assoc_ack(&a, 0, 19);
+	}
+	KUNIT_EXPECT_GT(test, a.cc.cwnd, 20 * MSS);
+}
+
+/* A reduction begins to count anew what was acknowledged. */
+static void reno_count_begins_anew(struct kunit *test)
+{
+	struct assoc a;
+
+	assoc_init(&a, 0);
+	assoc_avoid(&a, 20 * MSS);
+	assoc_ack(&a, 0, 15);
+	assoc_ack(&a, 1, 0);
+	KUNIT_EXPECT_EQ(test, a.cc.cwnd, 10 * MSS);
+	while (a.acked != a.next_pn)
+		assoc_ack(&a, 0, 1);
+	assoc_send(&a, U32_MAX);
+	assoc_ack(&a, 0, 9);
+	KUNIT_EXPECT_EQ(test, a.cc.cwnd, 10 * MSS);
+	assoc_ack(&a, 0, 1);
+	KUNIT_EXPECT_EQ(test, a.cc.cwnd, 11 * MSS);
+}
+
 /* Nothing comes back at all: the minimum, and slow start from there. */
 static void reno_persistent(struct kunit *test)
 {
@@ -391,7 +451,52 @@ static void reno_undo(struct kunit *test)
 	a.cc.ops->on_ack(&a.cc, &s);
 	KUNIT_EXPECT_EQ(test, a.cc.cwnd, 21 * MSS);
 
+	/* What is taken back is taken back once. */
+	a.cc.cwnd = 7 * MSS;
+	a.cc.ops->on_ack(&a.cc, &s);
+	KUNIT_EXPECT_EQ(test, a.cc.cwnd, 7 * MSS);
+
+	/* A reduction that was right, and a later one that was not. */
+	assoc_init(&a, U32_MAX - 30);
+	assoc_send(&a, U32_MAX);
+	assoc_round(&a);
+	assoc_ack(&a, 3, 1);
+	while (a.acked != a.next_pn)
+		assoc_ack(&a, 0, 1);
+	assoc_send(&a, U32_MAX);
+	assoc_ack(&a, 1, 0);
+	KUNIT_EXPECT_EQ(test, a.cc.cwnd, 5 * MSS);
+	s = assoc_sample(&a, 0, 0);
+	s.spurious = MSS;
+	a.cc.ops->on_ack(&a.cc, &s);
+	KUNIT_EXPECT_EQ(test, a.cc.cwnd, 10 * MSS);
+
+	/* A mark in between: it was right, whatever the loss before was. */
+	assoc_init(&a, U32_MAX - 30);
+	assoc_send(&a, U32_MAX);
+	assoc_round(&a);
+	assoc_ack(&a, 1, 1);
+	while (a.acked != a.next_pn)
+		assoc_ack(&a, 0, 1);
+	assoc_send(&a, U32_MAX);
+	s = assoc_sample(&a, 0, 1);
+	s.ce = true;
+	a.cc.ops->on_ack(&a.cc, &s);
+	KUNIT_EXPECT_EQ(test, a.cc.cwnd, 5 * MSS);
+	s = assoc_sample(&a, 0, 0);
+	s.spurious = MSS;
+	a.cc.ops->on_ack(&a.cc, &s);
+	KUNIT_EXPECT_EQ(test, a.cc.cwnd, 5 * MSS);
+	/* And losses of its round trip still halve nothing. */
+	assoc_ack(&a, 1, 0);
+	KUNIT_EXPECT_EQ(test, a.cc.cwnd, 5 * MSS);
+
 	/* After persistent loss there is nothing to take back. */
+	assoc_init(&a, 0);
+	assoc_send(&a, U32_MAX);
+	assoc_round(&a);
+	s = assoc_sample(&a, 0, 0);
+	s.spurious = MSS;
 	assoc_ack(&a, 1, 0);
 	a.cc.ops->on_loss(&a.cc, a.now);
 	a.cc.ops->on_ack(&a.cc, &s);
@@ -473,8 +578,11 @@ static void reno_smoothed_rtt(struct kunit *test)
 	s = assoc_sample(&a, 0, 1);
 	s.rtt_ns = U64_MAX;
 	a.cc.ops->on_ack(&a.cc, &s);
-	KUNIT_EXPECT_GT(test, a.cc.pacing_rate, 20 * MSS / 60);
-	KUNIT_EXPECT_LT(test, a.cc.pacing_rate, 20 * MSS);
+	/* At most a minute: 7/8 * 11 ms + 1/8 * 60 s */
+	KUNIT_EXPECT_EQ(test, a.cc.pacing_rate,
+			div64_u64(20ULL * MSS * NSEC_PER_SEC,
+				  (7 * 11 * MS + 60 * NSEC_PER_SEC) / 8) *
+				5 / 4);
 }
 
 static struct link *path(struct kunit *test, u64 rate, u64 rtt_ns, u32 buffer,
@@ -608,6 +716,8 @@ static struct kunit_case reno_cases[] = {
 	KUNIT_CASE(reno_threshold),
 	KUNIT_CASE(reno_recovery),
 	KUNIT_CASE(reno_validation),
+	KUNIT_CASE(reno_validation_after_loss),
+	KUNIT_CASE(reno_count_begins_anew),
 	KUNIT_CASE(reno_persistent),
 	KUNIT_CASE(reno_ecn),
 	KUNIT_CASE(reno_undo),
