@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """recvmsg(): readers that may not wait, are interrupted, share a socket, or have no room."""
+import ctypes
 import errno
 import select
 import socket
+import struct
 
 import pytest
 
@@ -329,3 +331,47 @@ def test_no_buffer_throws_away(net: lab.Net) -> None:
     assert calls.recvmsg(sock, [], socket.MSG_TRUNC) == len(data)
     assoc.send_data(b"next", [0], flow=assoc.flow + 1)
     assert sock.recv(10) == b"next"
+
+
+def receive_control(sock: ltp.Socket, room: int, flags: int = 0) -> tuple[int, int, bytes]:
+    """recvmsg() with that much room for control messages: flags, length in use, and the memory."""
+    space, memory = bytearray(5000), bytes(b"\xEE" * 1000)
+    msg, keep = calls.message([(calls.address_of(space), len(space))], memory)
+    msg.controllen = room
+    assert calls.result(lab.libc.recvmsg(sock.fileno(), ctypes.byref(msg), flags)) >= 0
+    return msg.flags, msg.controllen, keep[1].raw
+
+
+def test_room_for_control_messages(pair: lab.Pair) -> None:
+    """Each size from none to enough: what fits is right, MSG_CTRUNC if it was not all, no more."""
+    pair.rx.want_control()
+    whole = ltp.map_space(5000)
+    pair.tx.send_message(blob(5000), tag=9)
+    lab.until(lambda: pair.rx.info().flows_in == 1, "it is there")
+    flags, used, expected = receive_control(pair.rx, 1000, socket.MSG_PEEK)
+    assert flags == socket.MSG_EOR and used == whole
+    for room in range(whole + 2):
+        flags, used, memory = receive_control(pair.rx, room, socket.MSG_PEEK)
+        assert used <= room
+        assert bool(flags & socket.MSG_CTRUNC) == (room < whole)
+        assert memory[room:] == b"\xEE" * (1000 - room)
+        if used < 16:
+            continue
+        # A message that was cut says how much of it there is; its value is that of the whole one.
+        length = struct.unpack_from("=Q", memory)[0]
+        assert 16 <= length <= used
+        assert memory[16:length] == expected[16:length]
+    assert pair.rx.recv(5000) == blob(5000)
+
+
+def test_room_for_a_report(pair: lab.Pair) -> None:
+    """The same of the error queue."""
+    pair.tx.set(ltp.REPORTS, 1)
+    for room in range(0, 80, 4):
+        pair.tx.send_message(b"x", tag=room)
+        assert pair.rx.recv(1) == b"x"
+        lab.until(lambda: pair.tx.info().flows_out == 0, "it is reported")
+        flags, used, memory = receive_control(pair.tx, room, 0x2000)
+        assert used <= room
+        assert bool(flags & socket.MSG_CTRUNC) == (room < 16 + 32)
+        assert memory[room:] == b"\xEE" * (1000 - room)
