@@ -90,10 +90,9 @@ bool ltp_encap_push6(struct net *net, struct sk_buff *skb, __be16 port,
  * @net: namespace
  * @sk: socket that sends: an association's, or the one for answers
  * @skb: UDP packet, consumed
- * @rt: its route, of which it takes no reference
+ * @rt: its route, which stays the caller's
  * @fl4: addresses
  *
- * Context: rcu_read_lock().
  * Return: as ip_local_out()
  */
 int ltp_encap_xmit4(struct net *net, struct sock *sk, struct sk_buff *skb,
@@ -102,7 +101,9 @@ int ltp_encap_xmit4(struct net *net, struct sock *sk, struct sk_buff *skb,
 	const struct inet_sock *inet = inet_sk(sk);
 	struct iphdr *iph = skb_push(skb, sizeof(*iph));
 	int ttl = READ_ONCE(inet->uc_ttl);
+	int err;
 
+	rcu_read_lock();
 	skb_dst_set_noref(skb, &rt->dst);
 	skb_reset_network_header(skb);
 	iph->version = 4;
@@ -118,7 +119,9 @@ int ltp_encap_xmit4(struct net *net, struct sock *sk, struct sk_buff *skb,
 	ip_select_ident(net, skb, sk);
 	skb->priority = READ_ONCE(sk->sk_priority);
 	skb->mark = fl4->flowi4_mark;
-	return ip_local_out(net, sk, skb);
+	err = ip_local_out(net, sk, skb);
+	rcu_read_unlock();
+	return err;
 }
 
 /* ---- which port ---- */

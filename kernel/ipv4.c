@@ -195,10 +195,7 @@ static int ltp_v4_xmit_encap(struct sock *sk, struct sk_buff *skb)
 		kfree_skb(skb);
 		return err;
 	}
-	rcu_read_lock();
-	err = ltp_encap_xmit4(net, sk, skb, rt, fl4);
-	rcu_read_unlock();
-	return err;
+	return ltp_encap_xmit4(net, sk, skb, rt, fl4);
 }
 
 static int ltp_v4_xmit(struct sock *sk, struct sk_buff *skb)

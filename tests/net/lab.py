@@ -136,6 +136,12 @@ class Host:
             self._family = self.enter(genl.Family)
         return self._family
 
+    def forget_family(self) -> None:
+        """The module was loaded anew: the family has another number."""
+        if self._family is not None:
+            self._family.close()
+            self._family = None
+
     def counters(self) -> dict[str, int]:
         return self.family.counters()
 

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the module says of itself, and that a system call can load it."""
+import contextlib
 import os
 import re
 import socket
 import subprocess
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.net import calls, lab, ltp
+from tests.net.ways import ENCAP4, ENCAP6, over
 
 ROOT = Path(__file__).resolve().parents[2]
 MODPROBE = Path("/proc/sys/kernel/modprobe")
@@ -36,8 +40,9 @@ def modinfo() -> dict[str, list[str]]:
 def test_modinfo() -> None:
     """Aliases as socket() and generic netlink ask for them, and one version for all."""
     info = modinfo()
-    kind = f"net-pf-{int(socket.AF_INET)}-proto-{ltp.IPPROTO_LTP}"
-    assert {kind, f"{kind}-type-{int(socket.SOCK_SEQPACKET)}"} <= set(info["alias"])
+    for family in (int(socket.AF_INET), int(socket.AF_INET6)):
+        kind = f"net-pf-{family}-proto-{ltp.IPPROTO_LTP}"
+        assert {kind, f"{kind}-type-{int(socket.SOCK_SEQPACKET)}"} <= set(info["alias"])
     assert "net-pf-16-proto-16-family-ltp" in info["alias"]
     version = re.search(r"^VERSION := (.*)", (ROOT / "tools/Makefile").read_text(), re.M)
     assert version
@@ -87,6 +92,10 @@ def ask_socket() -> None:
     ltp.Socket().close()
 
 
+def ask_socket6() -> None:
+    ltp.Socket(family=socket.AF_INET6).close()
+
+
 def ask_netlink() -> None:
     done = subprocess.run([lab.LTPCTL, "-s", "stat", "show"], capture_output=True, check=True)
     assert b"InPackets" in done.stdout
@@ -94,6 +103,7 @@ def ask_netlink() -> None:
 
 @pytest.mark.seconds(120)
 @pytest.mark.parametrize("ask, word", [(ask_socket, "net-pf-2-proto-253-type-5"),
+                                       (ask_socket6, "net-pf-10-proto-253-type-5"),
                                        (ask_netlink, "net-pf-16-proto-16-family-ltp")])
 def test_autoload(helper: Path, ask: Callable[[], None], word: str) -> None:
     """socket(), or a question to the family, loads the module that is not there."""
@@ -103,3 +113,40 @@ def test_autoload(helper: Path, ask: Callable[[], None], word: str) -> None:
     ask()
     assert word in helper.read_text()
     assert Path("/sys/module/ltp").exists()
+
+
+@pytest.mark.seconds(120)
+@over([ENCAP4, ENCAP6])
+def test_unload_with_tunnels_open(net: lab.Net) -> None:
+    """While packets come in UDP; then the port is free, and can be had again."""
+    here, there = net.link()
+    sock = here.enter(lambda: socket.socket(net.way.family, socket.SOCK_DGRAM))
+    net.sockets.append(sock)
+    stop = threading.Event()
+
+    def flood() -> None:
+        while not stop.is_set():
+            for _ in range(50):
+                with contextlib.suppress(OSError):  # ICMP: nobody is there
+                    sock.sendto(os.urandom(100), (there.addr, net.way.encap))
+            time.sleep(0.001)
+
+    done = net.background(flood)
+    try:
+        for _ in range(3):
+            lab.until(unload, "the module is not used any more", 70)
+            for host in here, there:
+                free = host.enter(lambda: socket.socket(net.way.family, socket.SOCK_DGRAM))
+                free.bind((net.way.any(), net.way.encap))
+                free.close()
+            load()
+            for host in here, there:
+                host.forget_family()
+                host.family.set_config(encap_port=net.way.encap)
+            with lab.Counting(there) as moved:
+                lab.until(lambda: moved["InEncap"] > 0, "packets come")
+    finally:
+        stop.set()
+        done.result()
+        if not Path("/sys/module/ltp").exists():
+            load()
