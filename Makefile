@@ -68,7 +68,7 @@ check-net: lab-programs ## sockets, tools and packets, by pytest in the lab; T='
 	$(run) --boot ipv6.disable=1 -- $(pytest) $(T) /ltp/tests/net/test_no_ipv6.py || status=$$?; \
 	$(run) --sim -- $(pytest) $(T) /ltp/tests/net/sim || status=$$?; exit $$status
 
-check-matrix: lab-programs ## reliable and tolerant messages over all bad links there are, in virtual time: half an hour; LTP_SEED=
+check-matrix: lab-programs ## reliable and tolerant messages over all bad links there are, in virtual time: one to two hours; LTP_SEED=
 	@LTP_MATRIX=all $(run) --sim -- $(pytest) $(T) /ltp/tests/net/sim/test_matrix.py
 
 check-torch: lab-programs ## the PyTorch package, by pytest in the lab

@@ -465,6 +465,115 @@ static void bdp_refused(struct kunit *test)
 	KUNIT_EXPECT_GE(test, info_of(&cc).btlbw, 900000000);
 }
 
+/**
+ * struct feed - an association by its samples: a window each round trip
+ * @cc: under test
+ * @s: the next sample
+ */
+struct feed {
+	struct ltp_cc cc;
+	struct ltp_cc_sample s;
+};
+
+static void feed_begin(struct feed *f, u64 rtt_ns, u32 acked)
+{
+	memset(f, 0, sizeof(*f));
+	f->s.now_ns = NSEC_PER_SEC;
+	f->s.rtt_ns = rtt_ns;
+	f->s.interval_ns = rtt_ns;
+	f->s.acked = acked;
+	f->s.in_flight = acked;
+	ltp_cc_init(&f->cc, &ltp_cc_bdp, 1448, f->s.now_ns, rtt_ns);
+}
+
+static void feed_rounds(struct feed *f, u32 rounds)
+{
+	while (rounds--) {
+		f->s.now_ns += f->s.rtt_ns;
+		f->s.prior_delivered = f->s.delivered;
+		f->s.delivered += f->s.acked;
+		f->cc.ops->on_ack(&f->cc, &f->s);
+	}
+}
+
+/* STARTUP asks for twice as much in each round trip, of window and of rate. */
+static void bdp_doubles(struct kunit *test)
+{
+	struct feed f;
+	u32 i;
+
+	feed_begin(&f, 10 * MS, LTP_CC_INITIAL_SEGS * 1448);
+	for (i = 0; i < 6; i++) {
+		u32 cwnd = f.cc.cwnd;
+
+		f.s.in_flight = f.cc.cwnd;
+		feed_rounds(&f, 1);
+		KUNIT_EXPECT_GE(test, f.cc.cwnd, cwnd / 10 * 19);
+		/* 2 / ln 2 of what was delivered */
+		KUNIT_EXPECT_GE(test, f.cc.pacing_rate,
+				f.s.acked * 100ULL * 28 / 10);
+		KUNIT_EXPECT_LE(test, f.cc.pacing_rate,
+				f.s.acked * 100ULL * 30 / 10);
+		f.s.acked *= 2;
+	}
+}
+
+/* Loss that the rate causes lowers it; loss that was none does not. */
+static void bdp_spurious(struct kunit *test)
+{
+	struct feed f;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		feed_begin(&f, MS, 200000);
+		feed_rounds(&f, 40);
+		KUNIT_ASSERT_EQ(test, info_of(&f.cc).btlbw, 200000000);
+		/* Not an empty queue, but none that stands. */
+		f.s.rtt_ns = MS + MS / 16;
+		f.s.acked = 100000;
+		f.s.interval_ns = f.s.rtt_ns;
+		f.s.lost = 100000;
+		f.s.spurious = i ? 100000 : 0;
+		feed_rounds(&f, 6);
+		if (i)
+			KUNIT_EXPECT_EQ(test, info_of(&f.cc).btlbw, 200000000);
+		else
+			KUNIT_EXPECT_LT(test, info_of(&f.cc).btlbw, 160000000);
+	}
+}
+
+/* A look at RTprop: half a product in flight, for two round trips, once in ten seconds. */
+static void bdp_looks(struct kunit *test)
+{
+	u64 low = 0, first = 0;
+	struct feed f;
+	u32 i, least = U32_MAX;
+
+	feed_begin(&f, 10 * MS, 1000000);
+	feed_rounds(&f, 40);
+	/* Never as small again. */
+	f.s.rtt_ns = 10 * MS + MS / 2;
+	f.s.interval_ns = f.s.rtt_ns;
+	for (i = 0; i < 2000; i++) {
+		f.s.in_flight = min(f.cc.cwnd, 1000000U);
+		feed_rounds(&f, 1);
+		least = min(least, f.cc.cwnd);
+		if (f.cc.cwnd < 700000) {
+			low++;
+			if (!first)
+				first = f.s.now_ns;
+		}
+	}
+	/* 21 seconds: two looks, of half of 1 MB each. */
+	KUNIT_EXPECT_GE(test, first, 10 * NSEC_PER_SEC);
+	KUNIT_EXPECT_LE(test, first, 12 * NSEC_PER_SEC);
+	KUNIT_EXPECT_GE(test, least, 450000);
+	KUNIT_EXPECT_LE(test, least, 550000);
+	KUNIT_EXPECT_GE(test, low, 4);
+	KUNIT_EXPECT_LE(test, low, 6);
+	KUNIT_EXPECT_GE(test, info_of(&f.cc).rtprop_us, 10400);
+}
+
 static void check_sane(struct kunit *test, const struct ltp_cc *cc)
 {
 	KUNIT_ASSERT_GE(test, cc->cwnd, LTP_CC_MIN_SEGS * cc->mss);
@@ -585,6 +694,9 @@ static struct kunit_case bdp_cases[] = {
 	KUNIT_CASE(bdp_gather),
 	KUNIT_CASE(bdp_app_limited),
 	KUNIT_CASE(bdp_refused),
+	KUNIT_CASE(bdp_doubles),
+	KUNIT_CASE(bdp_spurious),
+	KUNIT_CASE(bdp_looks),
 	KUNIT_CASE(bdp_large),
 	KUNIT_CASE(bdp_nonsense),
 	{}
