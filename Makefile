@@ -17,7 +17,7 @@ pytest := python3 -m pytest -q -p no:cacheprovider
 plain := $(run) --kernel plain --
 
 .PHONY: all modules userspace tools lab lab-programs demo check check-kunit check-lib check-net check-matrix check-torch check-kernels \
-	check-debug check-kasan check-lockdep check-soak check-soak-plain check-soak-kasan check-soak-lockdep coverage gathers lint clean help
+	check-debug check-kasan check-lockdep check-soak check-soak-plain check-soak-kasan check-soak-lockdep coverage gathers shares lint clean help
 
 all: ##              the module for KDIR (default: the running kernel), the library and the tools, for this host
 ifneq ($(wildcard $(KDIR)/Makefile),)
@@ -95,6 +95,9 @@ coverage: lab-programs ## which lines of the module the kunit and net tests run;
 
 gathers: lab-programs ## whole gathers against what the link allows, in virtual time: a table; A='--each' and others go to tests/perf/gathers
 	@$(run) --sim -- /ltp/tests/perf/gathers $(A)
+
+shares: lab-programs ## streams that share a link, LTP beside TCP and beside itself, in virtual time; A= as above
+	@$(run) --sim -- /ltp/tests/perf/shares $(A)
 
 lint: ##             style and static checks
 	@scripts/lint

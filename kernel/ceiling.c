@@ -91,12 +91,15 @@ EXPORT_SYMBOL_IF_KUNIT(ltp_ceiling_capacity);
  * @c: the group's arrivals
  * @active: senders with a flow under way
  *
- * Return: bytes a second, 0: none
+ * Return: bytes a second, 0: none. One alone would be bound to what it had, and
+ * lose to others who are not of the group.
  */
 u64 ltp_ceiling_share(const struct ltp_ceiling *c, u32 active)
 {
 	u64 capacity = ltp_ceiling_capacity(c);
 
-	return div_u64(capacity * CEILING_KEEP / CEILING_UNIT, max(active, 1));
+	if (active < 2)
+		return 0;
+	return div_u64(capacity * CEILING_KEEP / CEILING_UNIT, active);
 }
 EXPORT_SYMBOL_IF_KUNIT(ltp_ceiling_share);

@@ -64,8 +64,10 @@ static void ceiling_shares(struct kunit *test)
 	capacity = ltp_ceiling_capacity(&c);
 	KUNIT_EXPECT_EQ(test, capacity, rate_of(US));
 	/* A little less than all, so that a queue goes away. */
-	KUNIT_EXPECT_EQ(test, ltp_ceiling_share(&c, 1), capacity / 64 * 63);
-	KUNIT_EXPECT_EQ(test, ltp_ceiling_share(&c, 0), capacity / 64 * 63);
+	KUNIT_EXPECT_EQ(test, ltp_ceiling_share(&c, 2),
+			capacity * 63 / 64 / 2);
+	KUNIT_EXPECT_EQ(test, ltp_ceiling_share(&c, 1), 0);
+	KUNIT_EXPECT_EQ(test, ltp_ceiling_share(&c, 0), 0);
 	KUNIT_EXPECT_EQ(test, ltp_ceiling_share(&c, 8),
 			capacity * 63 / 64 / 8);
 	KUNIT_EXPECT_EQ(test, ltp_ceiling_share(&c, 1024),
@@ -126,7 +128,7 @@ static void ceiling_nonsense(struct kunit *test)
 		else
 			now = step;
 		ltp_ceiling_arrived(&c, random_scaled(&state), now);
-		KUNIT_ASSERT_LE(test, ltp_ceiling_share(&c, 1),
+		KUNIT_ASSERT_LE(test, ltp_ceiling_share(&c, 2),
 				1000000000000ULL);
 	}
 }

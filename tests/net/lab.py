@@ -49,10 +49,10 @@ def check(result: int, what: str) -> None:
         raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
 
 
-def run(*command: str, stdin: str = "") -> str:
+def run(*command: str, stdin: str = "", seconds: float = 60) -> str:
     """Runs a command that has to work; returns what it printed."""
     done = subprocess.run(
-        command, input=stdin, capture_output=True, text=True, timeout=60 * SLOW, check=False
+        command, input=stdin, capture_output=True, text=True, timeout=seconds * SLOW, check=False
     )
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr or done.stdout}{stdin}")
