@@ -729,6 +729,16 @@ static void bdp_take_share(struct bdp *b)
 	bdp_limit_btlbw(b, mul_u64_u64_div_u64(bytes, NSEC_PER_SEC, took));
 }
 
+static u64 bdp_restart_rate(const struct ltp_cc *cc, const struct bdp *b)
+{
+	u64 rate = bdp_rate(cc, b);
+
+	/* Small messages were all there was to see: that is not the path. */
+	if (b->phase == BDP_STARTUP)
+		rate = max(rate, bdp_first_rate(cc, b));
+	return rate;
+}
+
 static void bdp_on_idle(struct ltp_cc *cc, u64 now_ns, u64 idle_ns)
 {
 	struct bdp *b = bdp_priv(cc);
@@ -737,7 +747,7 @@ static void bdp_on_idle(struct ltp_cc *cc, u64 now_ns, u64 idle_ns)
 	if (b->low_share)
 		bdp_limit_btlbw(b, b->low_share);
 	b->low_share = 0;
-	cc->pacing_rate = min(bdp_rate(cc, b), cc->pacing_rate);
+	cc->pacing_rate = min(bdp_restart_rate(cc, b), cc->pacing_rate);
 	/* It was for those who were active at that time. */
 	cc->ceiling = 0;
 
@@ -761,7 +771,7 @@ static void bdp_on_idle(struct ltp_cc *cc, u64 now_ns, u64 idle_ns)
 			b->step = BDP_CRUISE;
 	}
 	/* Neither a gain nor what loss asked for: the last rate, no more. */
-	cc->pacing_rate = min(bdp_rate(cc, b), cc->pacing_rate);
+	cc->pacing_rate = min(bdp_restart_rate(cc, b), cc->pacing_rate);
 }
 
 static void bdp_init(struct ltp_cc *cc, u64 now_ns, u64 rtt_ns)

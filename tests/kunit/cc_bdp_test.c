@@ -542,6 +542,27 @@ static void bdp_spurious(struct kunit *test)
 	}
 }
 
+/* Questions and answers of a byte say nothing of how fast a long message may begin. */
+static void bdp_small_messages(struct kunit *test)
+{
+	struct feed f;
+	u32 i;
+
+	feed_begin(&f, 10 * MS, 1);
+	f.s.in_flight = 0;
+	f.s.app_limited = true;
+	for (i = 0; i < 100; i++) {
+		u64 idle_ns = i % 2 ? 10 * MS : NSEC_PER_SEC;
+
+		feed_rounds(&f, 1);
+		f.s.now_ns += idle_ns;
+		f.cc.ops->on_idle(&f.cc, f.s.now_ns, idle_ns);
+		KUNIT_EXPECT_GE(test, f.cc.pacing_rate,
+				LTP_CC_INITIAL_SEGS * 1448 * 100 / 2);
+		KUNIT_EXPECT_GE(test, f.cc.cwnd, LTP_CC_INITIAL_SEGS * 1448);
+	}
+}
+
 /* A look at RTprop: half a product in flight, for two round trips, once in ten seconds. */
 static void bdp_looks(struct kunit *test)
 {
@@ -697,6 +718,7 @@ static struct kunit_case bdp_cases[] = {
 	KUNIT_CASE(bdp_doubles),
 	KUNIT_CASE(bdp_spurious),
 	KUNIT_CASE(bdp_looks),
+	KUNIT_CASE(bdp_small_messages),
 	KUNIT_CASE(bdp_large),
 	KUNIT_CASE(bdp_nonsense),
 	{}
