@@ -329,6 +329,7 @@ static void ltp_rx_send_close(struct sock *sk, struct ltp_flow_rx *flow)
 		__aligned(__alignof__(struct ltp_close));
 	struct ltp_close *c = (struct ltp_close *)space;
 	u32 from = 0, part;
+	u64 wait;
 
 	flow->parts_out = 0;
 	c->flow = cpu_to_be32(flow->id);
@@ -349,9 +350,10 @@ static void ltp_rx_send_close(struct sock *sk, struct ltp_flow_rx *flow)
 		if (++flow->parts_out == LTP_CLOSE_BURST)
 			break;
 	}
+	/* A peer that answers none of a thousand flows must not be flooded. */
+	wait = ltp_loss_pto(&ltp_sk(sk)->tx.loss, 0) << min(flow->tries, 16U);
 	ltp_flow_rx_timer_at(flow, ltp_now() +
-			     (ltp_loss_pto(&ltp_sk(sk)->tx.loss, 0) <<
-			      min(flow->tries, 6U)));
+				   min_t(u64, wait, LTP_PTO_MAX_NS));
 }
 
 /* Early: the sender must hear of it, and hear it again until it answers. */

@@ -22,7 +22,7 @@ UNITS = {
     "minute": 60 * 10**9, "hour": 3600 * 10**9,
 }
 # Fixed-point fractions are in one of these units, rounded.
-POINTS = (1, 4, 256, 1024)
+POINTS = (1, 4, 64, 256, 1024)
 
 
 def value_of(expression: str) -> int | None:

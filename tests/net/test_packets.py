@@ -120,7 +120,8 @@ def fixture_bench(net: lab.Net) -> Bench:
         DATA: data,
         ACK: assoc.ack(sent, 0, words=1).with_tail(wire.bitmap()),
         CLOSE: assoc.packet(
-            CLOSE, flow=sent.flow, missing=2, parts=1, received=2152, reason=ltp.FRACTION, ranges=2
+            CLOSE, flow=sent.flow, missing=2, parts=1, received=5000 - 2 * sent.seg_size,
+            reason=ltp.FRACTION, ranges=2,
         ).with_tail(wire.ranges((0, 1), (2, 1))),
         CLOSE_ACK: assoc.packet(CLOSE_ACK, flow=assoc.flow + 1),
         GIVEUP: assoc.packet(GIVEUP, flags=wire.TOLERANT, **given_up | {"flow": assoc.flow + 2}),
@@ -294,7 +295,7 @@ def fields_wrong(bench: Bench) -> Iterator[tuple[Packet, str]]:
     yield close.but(missing=3), "DropField"
     yield close.but(missing=5, part=1, parts=2), "DropAckInvalid"
     yield close.but(received=5001), "DropAckInvalid"
-    for received in (0, 2151, 2153, 2848, 5000):
+    for received in (0, close.received - 1, close.received + 1, close.received + 700, 5000):
         yield close.but(received=received), "DropAckInvalid"  # the map says otherwise
     yield close.but(ranges=1), "DropLength"
     yield close.but(ranges=3), "DropLength"
@@ -427,13 +428,14 @@ def test_not_for_us(net: lab.Net) -> None:
 # ---- CLOSE in parts that contradict each other
 
 SEGS = 400
-LENGTH = SEGS * 1424 - 100
+SEG = 1024
+LENGTH = SEGS * SEG - 100
 
 
 def close_parts(assoc: Assoc, missing: list[int], reason: int = ltp.FRACTION) -> list[Packet]:
     """What a receiver says to whom these segments did not come, no two of them neighbours."""
     size = wire.CLOSE_RANGES
-    received = LENGTH - sum(1324 if seg == SEGS - 1 else 1424 for seg in missing)
+    received = LENGTH - sum(SEG - 100 if seg == SEGS - 1 else SEG for seg in missing)
     pieces = [missing[at:at + size] for at in range(0, len(missing), size)]
     return [
         assoc.packet(
@@ -449,6 +451,7 @@ def fixture_sent(net: lab.Net) -> tuple[ltp.Socket, Assoc]:
     """A tolerant flow of the host's, all of it in flight, and reports of what becomes of it."""
     far = Wire(net)
     sock, assoc = far.accepted(rwnd=1 << 30)
+    sock.set(ltp.SEGSIZE, SEG)
     sock.set(ltp.REPORTS, 1)
     assert sock.send_message(bytes(LENGTH), flags=ltp.TOLERANT, tag=5) == LENGTH
     return sock, assoc
@@ -489,7 +492,7 @@ def test_contradictory_parts(sent: tuple[ltp.Socket, Assoc], first: int) -> None
     wrong = [
         other.but(missing=other.missing - 1),
         other.but(missing=other.missing + 1),
-        other.but(received=other.received - 1424),
+        other.but(received=other.received - SEG),
         other.but(reason=ltp.DEADLINE),
         other.but(part=2, parts=4),
         other.with_tail(wire.ranges(*sorted(overlap))),
@@ -543,8 +546,9 @@ def test_close_of_what_was_never_sent(net: lab.Net) -> None:
 def test_acks_of_packets_never_sent(net: lab.Net) -> None:
     """Of the future: dropped. Of the past before the first: no time can be measured with it."""
     far = Wire(net)
-    sock, assoc = far.accepted(rwnd=2 * 1424)
-    sock.send(bytes(5 * 1424))
+    sock, assoc = far.accepted(rwnd=2 * SEG)
+    sock.set(ltp.SEGSIZE, SEG)
+    sock.send(bytes(5 * SEG))
     sent = assoc.receive(DATA)
     before = sock.info().srtt_us
     for ahead in (1000, 1 << 20, (1 << 31) - 1):
@@ -556,8 +560,8 @@ def test_acks_of_packets_never_sent(net: lab.Net) -> None:
         far.send(assoc.ack(sent.but(pn=(sent.pn - 1000) & U32), 5, **assoc.window(0)))
         assert moved.drops() == {"DropAckInvalid": 1}
     info = sock.info()
-    assert (info.bytes_acked, info.in_flight, info.srtt_us) == (2 * 1424, 0, before)
-    assert info.unsent == 3 * 1424
+    assert (info.bytes_acked, info.in_flight, info.srtt_us) == (2 * SEG, 0, before)
+    assert info.unsent == 3 * SEG
     assoc.alive()
 
 
@@ -592,6 +596,8 @@ def test_give_up_games(net: lab.Net) -> None:
         assert bytes(got.data) == data
     for flow in range(3, 3 + ltp.MAX_FLOWS):
         assoc.send(GIVEUP, flow=assoc.flow + flow, **fields)
+        assoc.send(CLOSE_ACK, flow=assoc.flow + flow, part=0)
+        far.flush()
     with lab.Counting(far.host) as moved:
         assoc.send(GIVEUP, flow=assoc.flow + 3 + ltp.MAX_FLOWS, **fields)
         assert moved.drops() == {"DropFlowLimit": 1}

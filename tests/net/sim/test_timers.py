@@ -397,3 +397,16 @@ def test_orphan_whose_peer_never_ends(far: Wire) -> None:
                 assoc.send(wire.PONG, token=packet.token, **assoc.window())
         time.sleep(0.1)
     assert 60 <= watch() <= 130
+
+
+def test_close_is_repeated_less_and_less(far: Wire) -> None:
+    """To a peer that answers none: each time after twice as long, at last each 10 s."""
+    _, assoc = far.accepted()
+    fields = {"flags": wire.TOLERANT, "len": 3000, "seg_size": 1024}
+    for flow in range(100):
+        assoc.send(wire.GIVEUP, flow=assoc.flow + flow, **fields)
+    far.answer_for(40)
+    far.flush()
+    with lab.Counting(far.host) as moved:
+        far.answer_for(100)
+        assert 1000 <= moved["OutPackets"] <= 1100
