@@ -25,7 +25,7 @@ def fixture_far(net: lab.Net) -> Wire:
 
 def accepted(far: Wire, **fields: int) -> tuple[ltp.Socket, Assoc]:
     """With a round trip that is long enough for a peer in Python to answer before a tail probe."""
-    far.host.netem(f"delay {20 * lab.SLOW}ms")
+    far.host.netem(f"delay {60 * lab.SLOW}ms")
     sock, assoc = far.accepted(**fields)
     sock.setblocking(False)
     return sock, assoc
