@@ -277,6 +277,7 @@ struct ltp_flow_tx *ltp_tx_begin(struct sock *sk, u32 len,
 	if (flow->tolerant && info->critical)
 		flow->ncrit = min((info->critical - 1) / flow->seg_size + 1,
 				  segs);
+	flow->start = flow->ncrit;
 	if (info->giveup_us) {
 		flow->giveup_ns = ltp_now() +
 				  info->giveup_us * (u64)NSEC_PER_USEC;
@@ -395,7 +396,7 @@ struct ltp_seg *ltp_tx_find_seg(struct ltp_flow_tx *flow, u32 index)
  * ltp_tx_fill() - take the next segment of a message over from the program
  * @sk: socket
  * @flow: ltp_tx.partial, not completely copied
- * @msg: where the segment is read from
+ * @msg: where the segment is read from: the one that ltp_flow_tx_next() says
  *
  * Context: socket owned, may sleep.
  * Return: bytes taken, -ENOBUFS, -EFAULT
@@ -403,7 +404,7 @@ struct ltp_seg *ltp_tx_find_seg(struct ltp_flow_tx *flow, u32 index)
 int ltp_tx_fill(struct sock *sk, struct ltp_flow_tx *flow, struct msghdr *msg)
 {
 	struct ltp_tx *tx = &ltp_sk(sk)->tx;
-	u32 len = min(flow->seg_size, flow->len - flow->copied);
+	u32 len = min(flow->seg_size, flow->len - flow->copied), index;
 	struct ltp_seg *seg;
 	int err = -ENOBUFS;
 	size_t left;
@@ -414,6 +415,8 @@ int ltp_tx_fill(struct sock *sk, struct ltp_flow_tx *flow, struct msghdr *msg)
 		flow->copied += len;
 		return len;
 	}
+	index = ltp_flow_tx_next(flow);
+	len = min(flow->seg_size, flow->len - index * flow->seg_size);
 	seg = kmem_cache_zalloc(ltp_seg_cache, sk->sk_allocation);
 	if (!seg)
 		return err;
@@ -431,7 +434,7 @@ int ltp_tx_fill(struct sock *sk, struct ltp_flow_tx *flow, struct msghdr *msg)
 	}
 	seg->flow = flow;
 	seg->len = len;
-	seg->index = flow->copied / flow->seg_size;
+	seg->index = index;
 	seg->critical = !flow->tolerant || seg->index < flow->ncrit;
 	seg->state = LTP_SEG_QUEUED;
 	ltp_tx_insert(flow, seg);
@@ -443,6 +446,7 @@ int ltp_tx_fill(struct sock *sk, struct ltp_flow_tx *flow, struct msghdr *msg)
 	ltp_tx_charge(sk, ltp_seg_mem(seg));
 	tx->fresh += len;
 	flow->copied += len;
+	flow->taken++;
 	return len;
 
 free_skb:
@@ -661,8 +665,11 @@ static void ltp_flow_tx_giveup_due(struct ltp_timer *t)
 {
 	struct ltp_flow_tx *flow = container_of(t, struct ltp_flow_tx, giveup);
 
-	if (flow->linked && flow->giveup_ns && flow->giveup_ns <= ltp_now())
-		ltp_tx_give_up(t->sk, flow);
+	if (!flow->linked || !flow->giveup_ns || flow->giveup_ns > ltp_now())
+		return;
+	ltp_tx_give_up(t->sk, flow);
+	/* Its program may be waiting for room to write the rest of it. */
+	t->sk->sk_write_space(t->sk);
 }
 
 /**

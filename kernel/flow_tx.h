@@ -4,6 +4,7 @@
 #define _LTP_FLOW_TX_H
 
 #include "packet.h"
+#include "start.h"
 
 int ltp_tx_init(void);
 void ltp_tx_exit(void);
@@ -14,6 +15,14 @@ void ltp_tx_set_cc(struct sock *sk, const struct ltp_cc_ops *ops);
 u32 ltp_tx_segsize(struct sock *sk);
 struct ltp_flow_tx *ltp_tx_begin(struct sock *sk, u32 len,
 				 const struct ltp_sndinfo *info);
+
+/* The segment that is taken over from the program next, unless it is over. */
+static inline u32 ltp_flow_tx_next(const struct ltp_flow_tx *flow)
+{
+	return ltp_start_order(flow->taken, flow->map.segs, flow->ncrit,
+			       flow->start);
+}
+
 int ltp_tx_fill(struct sock *sk, struct ltp_flow_tx *flow, struct msghdr *msg);
 void ltp_tx_filled(struct sock *sk, struct ltp_flow_tx *flow);
 void ltp_tx_unbegin(struct sock *sk, struct ltp_flow_tx *flow);

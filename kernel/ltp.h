@@ -350,6 +350,8 @@ struct ltp_seg {
  * @id: flow id
  * @len: length of the message
  * @copied: bytes taken over from the program
+ * @taken: segments taken over
+ * @start: segment that follows the critical ones
  * @unsent: segments never sent, those not yet copied included
  * @ncrit: number of leading critical segments
  * @seg_size: bytes in a segment
@@ -377,6 +379,8 @@ struct ltp_flow_tx {
 	u32 id;
 	u32 len;
 	u32 copied;
+	u32 taken;
+	u32 start;
 	u32 unsent;
 	u32 ncrit;
 	u32 seg_size;
@@ -690,6 +694,7 @@ struct ltp_rx {
  * @recvrcvmap: LTP_RECVRCVMAP
  * @reports: LTP_REPORTS
  * @holes_keep: LTP_HOLES
+ * @moving_start: LTP_MOVING_START
  * @hashed: in ltp_net.assocs
  */
 struct ltp_sock {
@@ -739,6 +744,7 @@ struct ltp_sock {
 	u8 recvrcvmap:1;
 	u8 reports:1;
 	u8 holes_keep:1;
+	u8 moving_start:1;
 	u8 hashed:1;
 };
 

@@ -2,6 +2,7 @@
 /* sendmsg(): from the program into a flow. ltp(7) is the contract. */
 #include "assoc.h"
 #include "flow_tx.h"
+#include "output.h"
 #include "sched.h"
 #include "sendmsg.h"
 #include "timer.h"
@@ -32,6 +33,22 @@ static int ltp_sndinfo_parse(struct msghdr *msg, struct ltp_sndinfo *info)
 		return -EINVAL;
 	return 0;
 }
+
+/**
+ * struct ltp_send - one system call
+ * @msg: what it was given
+ * @base: where the message begins, of a moving one
+ * @moving: the flow, if its segments are not taken in their order
+ * @timeo: how long it may still wait
+ * @copied: bytes taken over
+ */
+struct ltp_send {
+	struct msghdr *msg;
+	struct iov_iter base;
+	const struct ltp_flow_tx *moving;
+	long timeo;
+	int copied;
+};
 
 /* The error itself is taken when it is returned: sk_stream_error() does that. */
 static int ltp_send_state(struct sock *sk)
@@ -71,10 +88,13 @@ static int ltp_send_turn(struct sock *sk, long *timeo_p)
 	return err;
 }
 
-/* Wait until a message may be begun or continued. */
-static int ltp_send_wait(struct sock *sk, long *timeo_p)
+/*
+ * Wait until a message may be begun or continued. What was taken of a moving
+ * one is no prefix: a signal cannot cut it there.
+ */
+static int ltp_send_wait(struct sock *sk, struct ltp_send *s)
 {
-	long timeo = *timeo_p;
+	long timeo = s->timeo;
 	int err = 0;
 
 	while (!err) {
@@ -82,10 +102,14 @@ static int ltp_send_wait(struct sock *sk, long *timeo_p)
 		if (err || ltp_send_room(sk))
 			break;
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-		ltp_wait(ltp_send_room(sk) || sk->sk_err ||
-			 (sk->sk_shutdown & SEND_SHUTDOWN));
+		if (s->moving)
+			ltp_wait_killable(ltp_send_room(sk) ||
+					  ltp_send_state(sk));
+		else
+			ltp_wait(ltp_send_room(sk) || sk->sk_err ||
+				 (sk->sk_shutdown & SEND_SHUTDOWN));
 	}
-	*timeo_p = timeo;
+	s->timeo = timeo;
 	return err;
 }
 
@@ -94,11 +118,11 @@ static int ltp_send_wait(struct sock *sk, long *timeo_p)
  * or the kernel has none. Whoever gives it back does not know of us: try again
  * a little later, as sk_stream_wait_memory() does.
  */
-static int ltp_send_starved(struct sock *sk, long *timeo_p)
+static int ltp_send_starved(struct sock *sk, struct ltp_send *s)
 {
 	long pause = get_random_u32_below(HZ / 20 + 1) + 2;
 	struct ltp_sock *lp = ltp_sk(sk);
-	long timeo = min(*timeo_p, pause);
+	long timeo = min(s->timeo, pause);
 	int err = 0;
 
 	if (!timeo) {
@@ -109,21 +133,57 @@ static int ltp_send_starved(struct sock *sk, long *timeo_p)
 		return -EAGAIN;
 	}
 	pause = timeo;
-	ltp_wait(sk->sk_err || (sk->sk_shutdown & SEND_SHUTDOWN));
+	if (s->moving)
+		ltp_wait_killable(ltp_send_state(sk));
+	else
+		ltp_wait(sk->sk_err || (sk->sk_shutdown & SEND_SHUTDOWN));
 	if (err)
-		return sock_intr_errno(*timeo_p);
-	if (*timeo_p != MAX_SCHEDULE_TIMEOUT)
-		*timeo_p -= pause - timeo;
+		return sock_intr_errno(s->timeo);
+	if (s->timeo != MAX_SCHEDULE_TIMEOUT)
+		s->timeo -= pause - timeo;
 	return 0;
 }
 
+/* Is there room for all of a flow at once? */
+static bool ltp_send_fits(const struct sock *sk, const struct ltp_flow_tx *flow)
+{
+	/* An allocation is rounded up to at most twice what was asked for. */
+	u64 need = (u64)flow->map.segs * (2 * SKB_TRUESIZE(LTP_HEADROOM) +
+					  sizeof(struct ltp_seg)) + flow->len;
+
+	return READ_ONCE(sk->sk_wmem_queued) + need <=
+	       READ_ONCE(sk->sk_sndbuf);
+}
+
+/*
+ * May the start of a new flow move? Not if the call might have to return in the
+ * middle: what it has taken by then would have to be the beginning.
+ */
+static void ltp_send_move(struct sock *sk, struct ltp_flow_tx *flow,
+			  struct ltp_send *s)
+{
+	if (!ltp_sk(sk)->moving_start || !flow->tolerant ||
+	    (s->timeo != MAX_SCHEDULE_TIMEOUT && !ltp_send_fits(sk, flow)) ||
+	    fault_in_iov_iter_readable(&s->msg->msg_iter, flow->len))
+		return;
+	flow->start = ltp_start_segment(flow->id, flow->map.segs, flow->ncrit);
+	if (flow->start == flow->ncrit)
+		return;
+	s->base = s->msg->msg_iter;
+	s->moving = flow;
+}
+
 /* The message to write: a new one, or the one a short send left. */
-static int ltp_send_open(struct sock *sk, struct msghdr *msg, size_t len)
+static int ltp_send_open(struct sock *sk, struct ltp_send *s)
 {
 	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	size_t len = msg_data_left(s->msg);
+	struct ltp_flow_tx *flow;
 	struct ltp_sndinfo info;
 	int err;
 
+	if (s->moving)
+		return tx->partial == s->moving ? 0 : -EPIPE;
 	if (tx->partial)
 		return len > tx->partial->len - tx->partial->copied ?
 			       -EMSGSIZE : 0;
@@ -132,51 +192,102 @@ static int ltp_send_open(struct sock *sk, struct msghdr *msg, size_t len)
 	/* What is too long for a system call was cut before we saw it. */
 	if (len > LTP_MESSAGE_MAX)
 		return -EMSGSIZE;
-	err = ltp_sndinfo_parse(msg, &info);
+	err = ltp_sndinfo_parse(s->msg, &info);
 	if (err)
 		return err;
-	return ltp_tx_begin(sk, len, &info) ? 0 : -ENOBUFS;
+	flow = ltp_tx_begin(sk, len, &info);
+	if (!flow)
+		return -ENOBUFS;
+	ltp_send_move(sk, flow, s);
+	return 0;
+}
+
+/* The next segment of a moving message may be somewhere else. */
+static void ltp_send_seek(struct ltp_send *s, const struct ltp_flow_tx *flow)
+{
+	u32 index;
+
+	if (ltp_flow_tx_over(flow))
+		return; /* what is left of it is swallowed */
+	index = ltp_flow_tx_next(flow);
+	/* Behind the critical ones, and when it goes round. */
+	if (flow->taken != flow->ncrit && index != flow->ncrit)
+		return;
+	s->msg->msg_iter = s->base;
+	iov_iter_advance(&s->msg->msg_iter, (size_t)index * flow->seg_size);
 }
 
 /*
  * Copy as many whole segments as fit; the lock is not released. Returns
  * whether the end of the message or of what the program gave was reached.
  */
-static int ltp_send_copy(struct sock *sk, struct msghdr *msg, int *copied)
+static int ltp_send_copy(struct sock *sk, struct ltp_send *s)
 {
 	struct ltp_flow_tx *flow = ltp_sk(sk)->tx.partial;
 	int n = 0, ret;
 
 	while (flow->copied < flow->len) {
-		u32 want = min(flow->seg_size, flow->len - flow->copied);
-
-		if (msg_data_left(msg) < want)
+		if (s->moving)
+			ltp_send_seek(s, flow);
+		else if (msg_data_left(s->msg) <
+			 min(flow->seg_size, flow->len - flow->copied))
 			return 1;
 		if (!sk_stream_memory_free(sk))
 			return 0;
-		ret = ltp_tx_fill(sk, flow, msg);
+		ret = ltp_tx_fill(sk, flow, s->msg);
 		if (ret < 0)
 			return ret;
-		*copied += ret;
-		if (!(++n % LTP_TRAIN)) {
-			ltp_tx_push(sk);
-			sk_flush_backlog(sk);
-			/* The association may have ended under it. */
-			if (ltp_sk(sk)->tx.partial != flow)
-				return 0;
-		}
+		s->copied += ret;
+		/* What must not be cut and cannot wait can still be undone. */
+		if (++n % LTP_TRAIN || (s->moving && !s->timeo))
+			continue;
+		ltp_tx_push(sk);
+		sk_flush_backlog(sk);
+		/* The association may have ended under it. */
+		if (ltp_sk(sk)->tx.partial != flow)
+			return 0;
+	}
+	if (s->moving) {
+		s->msg->msg_iter = s->base;
+		iov_iter_advance(&s->msg->msg_iter, flow->len);
+		s->moving = NULL;
 	}
 	ltp_tx_filled(sk, flow);
 	return 1;
 }
 
-/* Nothing was copied: there never was a message, unless the peer was told. */
+/*
+ * A message of which nothing was taken, or a moving one that was cut. If the
+ * peer knows nothing of it there never was one, else it is told that no more
+ * will come.
+ */
 static void ltp_send_undo(struct sock *sk, struct ltp_flow_tx *flow)
 {
-	if (flow->gave_up || !flow->linked)
-		ltp_tx_filled(sk, flow);
-	else
+	bool over = flow->gave_up || !flow->linked;
+
+	if (!over && flow->unsent < flow->map.segs)
+		ltp_tx_give_up(sk, flow);
+	else if (!over)
 		ltp_tx_unbegin(sk, flow);
+	if (ltp_sk(sk)->tx.partial)
+		ltp_tx_filled(sk, flow);
+}
+
+/* The end of the call, whatever became of the message. */
+static int ltp_send_done(struct sock *sk, struct ltp_send *s, int err)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+
+	tx->writing = false;
+	if (err > 0)
+		err = -EINVAL; /* unless copied: less than a segment was given */
+	if (s->moving)
+		s->copied = 0; /* it is no prefix */
+	if (tx->partial && (s->moving || !tx->partial->copied))
+		ltp_send_undo(sk, tx->partial);
+	if (tx->waiting)
+		sk->sk_write_space(sk);
+	return err;
 }
 
 /**
@@ -190,16 +301,15 @@ static void ltp_send_undo(struct sock *sk, struct ltp_flow_tx *flow)
  */
 int ltp_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)
 {
-	struct ltp_tx *tx = &ltp_sk(sk)->tx;
-	int copied = 0, err;
-	long timeo;
+	struct ltp_send s = { .msg = msg };
+	int err;
 
 	if (msg->msg_flags & MSG_OOB)
 		return -EOPNOTSUPP;
 	lock_sock(sk);
-	timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
+	s.timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
 	if (sk->sk_state == TCP_SYN_SENT) {
-		err = sk_stream_wait_connect(sk, &timeo);
+		err = sk_stream_wait_connect(sk, &s.timeo);
 		if (err)
 			goto out;
 	}
@@ -207,32 +317,27 @@ int ltp_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)
 		err = -EISCONN;
 		goto out;
 	}
-	err = ltp_send_turn(sk, &timeo);
+	err = ltp_send_turn(sk, &s.timeo);
 	if (err)
 		goto out;
-	tx->writing = true;
-	tx->starved = false;
+	ltp_sk(sk)->tx.writing = true;
+	ltp_sk(sk)->tx.starved = false;
 	while (!err) {
-		err = ltp_send_wait(sk, &timeo);
+		err = ltp_send_wait(sk, &s);
 		if (!err)
-			err = ltp_send_open(sk, msg, msg_data_left(msg));
+			err = ltp_send_open(sk, &s);
 		if (!err) {
-			err = ltp_send_copy(sk, msg, &copied);
-			ltp_tx_push(sk);
+			err = ltp_send_copy(sk, &s);
+			if (err >= 0 || s.timeo || !s.moving)
+				ltp_tx_push(sk);
 		}
 		if (err == -ENOBUFS)
-			err = ltp_send_starved(sk, &timeo);
+			err = ltp_send_starved(sk, &s);
 	}
-	tx->writing = false;
-	if (err > 0)
-		err = -EINVAL; /* unless copied: less than a segment was given */
-	if (tx->partial && !tx->partial->copied)
-		ltp_send_undo(sk, tx->partial);
-	if (tx->waiting)
-		sk->sk_write_space(sk);
+	err = ltp_send_done(sk, &s, err);
 out:
-	if (copied)
-		err = copied;
+	if (s.copied)
+		err = s.copied;
 	else if (err < 0)
 		err = sk_stream_error(sk, msg->msg_flags, err);
 	release_sock(sk);

@@ -75,6 +75,7 @@ static int ltp_init_sock(struct sock *sk)
 	lp->tx.cc.ops = NULL;
 	lp->encap_want = LTP_ENCAP_DEFAULT;
 	memset(&lp->own, 0, sizeof(lp->own));
+	lp->moving_start = 1;
 	ltp_assoc_setup(sk);
 	sk->sk_rcvbuf = READ_ONCE(ln->conf.rcvbuf);
 	sk->sk_sndbuf = READ_ONCE(ln->conf.sndbuf);

@@ -38,6 +38,9 @@ static int ltp_set_bool(struct sock *sk, int name, int value)
 	case LTP_HOLES:
 		lp->holes_keep = value == LTP_HOLES_KEEP;
 		break;
+	case LTP_MOVING_START:
+		lp->moving_start = value;
+		break;
 	}
 	return 0;
 }
@@ -243,6 +246,7 @@ static int ltp_set_one(struct sock *sk, int name, sockptr_t val,
 	case LTP_RECVRCVMAP:
 	case LTP_REPORTS:
 	case LTP_HOLES:
+	case LTP_MOVING_START:
 	case LTP_SEGSIZE:
 	case LTP_USER_TIMEOUT:
 	case LTP_PROFILE:
@@ -316,6 +320,9 @@ static int ltp_get_one(struct sock *sk, int name, void *value)
 		return sizeof(int);
 	case LTP_HOLES:
 		*number = lp->holes_keep;
+		return sizeof(int);
+	case LTP_MOVING_START:
+		*number = lp->moving_start;
 		return sizeof(int);
 	case LTP_SEGSIZE:
 		*number = lp->segsize;

@@ -28,4 +28,31 @@
 	err;								\
 })
 
+/* Those who wake interruptible sleepers wake these, too. */
+static inline int ltp_wake_killable(struct wait_queue_entry *wait,
+				    unsigned int mode, int sync, void *key)
+{
+	return woken_wake_function(wait, TASK_NORMAL, sync, key);
+}
+
+/* The same, but no signal ends it that does not end the program. */
+#define ltp_wait_killable(condition)					\
+({									\
+	DEFINE_WAIT_FUNC(__wait, ltp_wake_killable);			\
+									\
+	add_wait_queue(sk_sleep(sk), &__wait);				\
+	if (!timeo) {							\
+		err = -EAGAIN;						\
+	} else if (fatal_signal_pending(current)) {			\
+		err = -EINTR;						\
+	} else {							\
+		release_sock(sk);					\
+		if (!(condition))					\
+			timeo = wait_woken(&__wait, TASK_KILLABLE, timeo); \
+		lock_sock(sk);						\
+	}								\
+	remove_wait_queue(sk_sleep(sk), &__wait);			\
+	err;								\
+})
+
 #endif /* _LTP_WAIT_H */

@@ -334,10 +334,14 @@ SETTABLE = {
     ltp.RCVTAG: bytes(8),
     ltp.PROFILE: struct.pack("=i", 1),
     ltp.EPOCH_FLOWS: struct.pack("=i", 1),
+    ltp.MOVING_START: struct.pack("=i", 0),
     ltp.USER_TIMEOUT: struct.pack("=i", 1),
     ltp.ENCAP: struct.pack("=i", 1),
 }
-INTS = (*BOOLS, ltp.SEGSIZE, ltp.PROFILE, ltp.EPOCH, ltp.EPOCH_FLOWS, ltp.USER_TIMEOUT, ltp.ENCAP)
+INTS = (
+    *BOOLS, ltp.SEGSIZE, ltp.PROFILE, ltp.EPOCH, ltp.EPOCH_FLOWS, ltp.USER_TIMEOUT, ltp.ENCAP,
+    ltp.MOVING_START,
+)
 READABLE = {**{name: 4 for name in INTS}, ltp.THRESHOLDS: TH.size,
             ltp.CONGESTION: 16, ltp.INFO: ltp.INFO_FORMAT.size}
 INT_MAX = (1 << 31) - 1

@@ -47,6 +47,9 @@
 /* int: UDP port of the peer to be reached in UDP, 0: without */
 #define LTP_ENCAP	29
 
+/* int: 1: what is sent of tolerant flows first moves from flow to flow; 0: it is their beginning */
+#define LTP_MOVING_START	30
+
 #define LTP_CC_NAME_MAX	16
 
 /*
