@@ -128,7 +128,7 @@ static bool ltp_tx_window_closes(const struct ltp_tx *tx)
 	       tx->flight + tx->cc.mss > window;
 }
 
-/* After a time with nothing in flight. */
+/* After a time with nothing to send and nothing in flight. */
 static void ltp_tx_restart(struct ltp_tx *tx, u64 now)
 {
 	ltp_pacing_restart(&tx->pacing, now);
@@ -154,10 +154,12 @@ static int ltp_tx_train(struct sock *sk, struct list_head *train, u64 now)
 			if (!tx->cwnd_limited)
 				tx->app_limited = tx->delivered + tx->flight ?:
 						  1;
+			tx->dry |= !ltp_tx_next(tx);
 			break;
 		}
-		if (!tx->flight && tx->sent)
+		if (tx->dry && !tx->flight && tx->sent)
 			ltp_tx_restart(tx, now);
+		tx->dry = false;
 		delay = ltp_pacing_delay(&tx->pacing, now);
 		if (delay) {
 			tx->cwnd_limited = false;
