@@ -12,6 +12,7 @@
 #include "handshake.h"
 #include "icmp.h"
 #include "output.h"
+#include "path.h"
 #include "port.h"
 #include "timer.h"
 
@@ -196,6 +197,7 @@ void ltp_assoc_open(struct sock *sk, const struct ltp_params *peer, u64 rtt_ns)
 		ltp_loss_rtt(&lp->tx.loss, rtt_ns, 0);
 	if (ltp_policy(sk)->set & LTP_P_CC)
 		lp->tx.cc.ops = lp->policy.cc;
+	ltp_path_open(sk);
 	lp->tx.cc.seed = lp->local_tag;
 	lp->tx.cc.group = be16_to_cpu(peer->group) + 1;
 	ltp_cc_init(&lp->tx.cc, lp->tx.cc.ops, ltp_tx_segsize(sk), now,
@@ -306,7 +308,7 @@ void ltp_assoc_rearm(struct sock *sk, u64 now)
 
 	if (!ltp_assoc_is_open(ltp_sk(sk)))
 		return;
-	when = min(ltp_assoc_next(sk), ltp_assoc_death(sk));
+	when = min3(ltp_assoc_next(sk), ltp_assoc_death(sk), ltp_path_due(sk));
 	ltp_assoc_retry_at(sk, max(when, now + 1));
 }
 
@@ -373,6 +375,8 @@ static void ltp_assoc_retry(struct sock *sk, u64 now)
 		else
 			ltp_assoc_ask(sk, now);
 	}
+	if (ltp_assoc_is_open(lp))
+		ltp_path_run(sk, now);
 	ltp_assoc_rearm(sk, now);
 }
 
@@ -549,10 +553,10 @@ void ltp_assoc_release_cb(struct sock *sk)
 {
 	struct ltp_sock *lp = ltp_sk(sk);
 
+	/* The spinlock is held, but so is ownership: act as softirq would. */
 	ltp_icmp_missed(sk);
 	if (!test_and_clear_bit(LTP_TIMER_MISSED, &lp->events))
 		return;
-	/* The spinlock is held, but so is ownership: act as softirq would. */
 	ltp_assoc_retry_due(&lp->retry);
 	ltp_rx_timers_missed(sk);
 	ltp_tx_timers_missed(sk);

@@ -84,46 +84,6 @@ bool ltp_encap_push6(struct net *net, struct sk_buff *skb, __be16 port,
 #endif
 }
 
-/**
- * ltp_encap_xmit4() - what ip_queue_xmit() does, which knows no other protocol
- *	than the socket's
- * @net: namespace
- * @sk: socket that sends: an association's, or the one for answers
- * @skb: UDP packet, consumed
- * @rt: its route, which stays the caller's
- * @fl4: addresses
- *
- * Return: as ip_local_out()
- */
-int ltp_encap_xmit4(struct net *net, struct sock *sk, struct sk_buff *skb,
-		    struct rtable *rt, const struct flowi4 *fl4)
-{
-	const struct inet_sock *inet = inet_sk(sk);
-	struct iphdr *iph = skb_push(skb, sizeof(*iph));
-	int ttl = READ_ONCE(inet->uc_ttl);
-	int err;
-
-	rcu_read_lock();
-	skb_dst_set_noref(skb, &rt->dst);
-	skb_reset_network_header(skb);
-	iph->version = 4;
-	iph->ihl = sizeof(*iph) / 4;
-	iph->tos = READ_ONCE(inet->tos);
-	iph->frag_off = 0;
-	if (ip_dont_fragment(sk, &rt->dst) && !skb->ignore_df)
-		iph->frag_off = htons(IP_DF);
-	iph->ttl = ttl < 0 ? ip4_dst_hoplimit(&rt->dst) : ttl;
-	iph->protocol = IPPROTO_UDP;
-	iph->saddr = fl4->saddr;
-	iph->daddr = fl4->daddr;
-	ip_select_ident(net, skb, sk);
-	skb->priority = READ_ONCE(sk->sk_priority);
-	skb->mark = fl4->flowi4_mark;
-	err = ip_local_out(net, sk, skb);
-	rcu_read_unlock();
-	return err;
-}
-
 /* ---- which port ---- */
 
 /**
@@ -198,15 +158,8 @@ drop:
  */
 static bool ltp_encap_quote(struct ltp_icmp *icmp, const struct sk_buff *skb)
 {
-	u8 space[LTP_ICMP_QUOTE] __aligned(4);
-	const void *hdr;
-
-	hdr = skb_header_pointer(skb, skb_transport_offset(skb) +
-				 sizeof(struct udphdr), sizeof(space), space);
-	if (!hdr)
-		return false;
-	ltp_icmp_quote(icmp, hdr);
-	return true;
+	return ltp_icmp_quote(icmp, skb, skb_transport_offset(skb) +
+			      (int)sizeof(struct udphdr));
 }
 
 /*

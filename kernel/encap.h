@@ -19,8 +19,6 @@ int ltp_encap_connect(struct sock *sk);
 void ltp_encap_follow(struct sock *sk, const struct sk_buff *skb);
 bool ltp_encap_push4(struct net *net, struct sk_buff *skb, __be16 port,
 		     const struct flowi4 *fl4);
-int ltp_encap_xmit4(struct net *net, struct sock *sk, struct sk_buff *skb,
-		    struct rtable *rt, const struct flowi4 *fl4);
 bool ltp_encap_push6(struct net *net, struct sk_buff *skb, __be16 port,
 		     const struct flowi6 *fl6);
 
@@ -54,14 +52,6 @@ static inline bool ltp_encap_push4(struct net *net, struct sk_buff *skb,
 				   __be16 port, const struct flowi4 *fl4)
 {
 	return false;
-}
-
-static inline int ltp_encap_xmit4(struct net *net, struct sock *sk,
-				  struct sk_buff *skb, struct rtable *rt,
-				  const struct flowi4 *fl4)
-{
-	kfree_skb(skb);
-	return -EOPNOTSUPP;
 }
 
 static inline bool ltp_encap_push6(struct net *net, struct sk_buff *skb,

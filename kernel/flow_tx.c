@@ -8,6 +8,7 @@
 #include "assoc.h"
 #include "flow_tx.h"
 #include "output.h"
+#include "path.h"
 #include "report.h"
 #include "sched.h"
 #include "timer.h"
@@ -217,15 +218,8 @@ void ltp_tx_set_cc(struct sock *sk, const struct ltp_cc_ops *ops)
 u32 ltp_tx_segsize(struct sock *sk)
 {
 	struct ltp_sock *lp = ltp_sk(sk);
-	u32 headers = lp->af->header_len + sizeof(struct ltp_hdr) +
-		      sizeof(struct ltp_data) +
-		      (lp->encap_port ? sizeof(struct udphdr) : 0);
-	u32 mtu = lp->af->mtu(sk);
-	u32 size;
+	u32 size = ltp_path_mtu(sk) - ltp_path_overhead(lp);
 
-	if (lp->peer_mtu)
-		mtu = min(mtu, lp->peer_mtu);
-	size = mtu > headers ? mtu - headers : 0;
 	if (lp->segsize)
 		size = min(size, lp->segsize);
 	size = clamp_t(u32, size, LTP_SEG_MIN, LTP_SEG_MAX);
@@ -256,7 +250,10 @@ struct ltp_flow_tx *ltp_tx_begin(struct sock *sk, u32 len,
 	flow = kmem_cache_zalloc(ltp_flow_tx_cache, GFP_KERNEL);
 	if (!flow)
 		return NULL;
+	ltp_path_begin(sk);
 	flow->seg_size = ltp_tx_segsize(sk);
+	/* The path may take more than when the association began, or less. */
+	tx->cc.mss = flow->seg_size;
 	segs = (len - 1) / flow->seg_size + 1;
 	flow->mem = sizeof(*flow) + ltp_ackmap_bytes(segs);
 	if (ltp_ackmap_init(&flow->map, segs, GFP_KERNEL))

@@ -8,6 +8,7 @@
 #include "flow_rx.h"
 #include "flow_tx.h"
 #include "info.h"
+#include "path.h"
 
 static u32 ltp_info_us(u64 ns)
 {
@@ -103,7 +104,7 @@ void ltp_info_fill(struct sock *sk, struct ltp_info *info)
 		return;
 	ltp_adapt_info(sk, info);
 	info->seg_size = ltp_tx_segsize(sk);
-	info->pmtu = min(lp->af->mtu(sk), lp->peer_mtu);
+	info->pmtu = ltp_path_mtu(sk);
 	info->window = ltp_rx_window(sk, false);
 	info->window_later = ltp_rx_window(sk, true);
 	if (tx->cc.ops->info)

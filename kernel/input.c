@@ -17,6 +17,7 @@
 #include "handshake.h"
 #include "input.h"
 #include "output.h"
+#include "path.h"
 #include "port.h"
 
 static int ltp_input_parse(const struct sk_buff *skb, struct ltp_packet *p)
@@ -91,6 +92,7 @@ static int ltp_input_open(struct sock *sk, struct sk_buff *skb,
 	case LTP_PONG:
 		ltp_adapt_pong(sk, p->ping.token, now);
 		ltp_rx_rejudge(sk);
+		ltp_path_pong(sk, p->ping.token, now);
 		ltp_tx_window(sk, p->pn, &p->ping.window);
 		/* A window that stays shut is asked about less and less. */
 		if (!ltp_tx_blocked(ltp_sk(sk)))

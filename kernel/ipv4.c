@@ -166,7 +166,22 @@ static u32 ltp_v4_mtu(struct sock *sk)
 	struct rtable *rt = ltp_v4_dst_or_route(sk);
 	u32 mtu = LTP_MTU_MIN;
 
-	return IS_ERR(rt) ? mtu : max(dst_mtu(&rt->dst), mtu);
+	if (IS_ERR(rt))
+		return mtu;
+	if (!ip_sk_use_pmtu(sk))
+		return clamp_t(u32, READ_ONCE(rt->dst.dev->mtu), mtu,
+			       IP_MAX_MTU);
+	return max(dst_mtu(&rt->dst), mtu);
+}
+
+static u8 ltp_v4_pmtudisc(const struct sock *sk)
+{
+	const struct dst_entry *dst = __sk_dst_get(sk);
+	u8 how = READ_ONCE(inet_sk(sk)->pmtudisc);
+
+	if (how == IP_PMTUDISC_WANT && dst && ip_mtu_locked(dst))
+		return IP_PMTUDISC_DONT;
+	return how;
 }
 
 static void ltp_v4_sum(struct sk_buff *skb, __be32 saddr, __be32 daddr)
@@ -179,6 +194,42 @@ static void ltp_v4_sum(struct sk_buff *skb, __be32 saddr, __be32 daddr)
 	skb->ip_summed = CHECKSUM_PARTIAL;
 	skb->csum_start = skb_transport_header(skb) - skb->head;
 	skb->csum_offset = offsetof(struct ltp_hdr, check);
+}
+
+/*
+ * What ip_queue_xmit() does, which knows no other protocol than the socket's,
+ * and of IP_PMTUDISC_PROBE neither the bit nor the size. The route stays the
+ * caller's.
+ */
+static int ltp_v4_send(struct net *net, struct sock *sk, struct sk_buff *skb,
+		       struct rtable *rt, const struct flowi4 *fl4, u8 proto)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+	struct iphdr *iph = skb_push(skb, sizeof(*iph));
+	int ttl = READ_ONCE(inet->uc_ttl);
+	int err;
+
+	rcu_read_lock();
+	skb_dst_set_noref(skb, &rt->dst);
+	skb_reset_network_header(skb);
+	iph->version = 4;
+	iph->ihl = sizeof(*iph) / 4;
+	iph->tos = READ_ONCE(inet->tos);
+	iph->frag_off = 0;
+	if (!skb->ignore_df &&
+	    (ip_dont_fragment(sk, &rt->dst) ||
+	     READ_ONCE(inet->pmtudisc) == IP_PMTUDISC_PROBE))
+		iph->frag_off = htons(IP_DF);
+	iph->ttl = ttl < 0 ? ip4_dst_hoplimit(&rt->dst) : ttl;
+	iph->protocol = proto;
+	iph->saddr = fl4->saddr;
+	iph->daddr = fl4->daddr;
+	ip_select_ident(net, skb, sk);
+	skb->priority = READ_ONCE(sk->sk_priority);
+	skb->mark = fl4->flowi4_mark;
+	err = ip_local_out(net, sk, skb);
+	rcu_read_unlock();
+	return err;
 }
 
 static int ltp_v4_xmit_encap(struct sock *sk, struct sk_buff *skb)
@@ -195,16 +246,34 @@ static int ltp_v4_xmit_encap(struct sock *sk, struct sk_buff *skb)
 		kfree_skb(skb);
 		return err;
 	}
-	return ltp_encap_xmit4(net, sk, skb, rt, fl4);
+	return ltp_v4_send(net, sk, skb, rt, fl4, IPPROTO_UDP);
+}
+
+/* IP_PMTUDISC_PROBE: don't-fragment, and as large as the device takes. */
+static int ltp_v4_xmit_probe(struct sock *sk, struct sk_buff *skb)
+{
+	const struct flowi4 *fl4 = &inet_sk(sk)->cork.fl.u.ip4;
+	struct rtable *rt = ltp_v4_dst_or_route(sk);
+
+	if (IS_ERR(rt)) {
+		kfree_skb(skb);
+		return PTR_ERR(rt);
+	}
+	return ltp_v4_send(sock_net(sk), sk, skb, rt, fl4, sk->sk_protocol);
 }
 
 static int ltp_v4_xmit(struct sock *sk, struct sk_buff *skb)
 {
 	struct inet_sock *inet = inet_sk(sk);
 
+	if (skb->ignore_df)
+		IPCB(skb)->frag_max_size = ltp_sk(sk)->frag_size;
 	if (ltp_sk(sk)->encap_port)
 		return ltp_v4_xmit_encap(sk, skb);
 	ltp_v4_sum(skb, inet->inet_saddr, inet->inet_daddr);
+	if (!skb->ignore_df &&
+	    READ_ONCE(inet->pmtudisc) == IP_PMTUDISC_PROBE)
+		return ltp_v4_xmit_probe(sk, skb);
 	return ip_queue_xmit(sk, skb, &inet->cork.fl);
 }
 
@@ -236,7 +305,7 @@ static int ltp_v4_reply(struct net *net, struct sk_buff *skb,
 		ltp_v4_sum(skb, iph->daddr, iph->saddr);
 		err = ip_queue_xmit(ctl, skb, &fl);
 	} else if (ltp_encap_push4(net, skb, encap, fl4)) {
-		err = ltp_encap_xmit4(net, ctl, skb, rt, fl4);
+		err = ltp_v4_send(net, ctl, skb, rt, fl4, IPPROTO_UDP);
 		ip_rt_put(rt);
 	} else {
 		err = -EOPNOTSUPP;
@@ -287,9 +356,11 @@ static int ltp_v4_iif(const struct sk_buff *skb)
 const struct ltp_af ltp_ipv4 = {
 	.family		= AF_INET,
 	.header_len	= sizeof(struct iphdr),
+	.mtu_min	= LTP_MTU_MIN,
 	.mtu		= ltp_v4_mtu,
 	.too_big	= ltp_v4_too_big,
 	.dst		= ltp_v4_dst,
+	.pmtudisc	= ltp_v4_pmtudisc,
 	.xmit		= ltp_v4_xmit,
 	.reply		= ltp_v4_reply,
 	.unicast	= ltp_v4_unicast,
@@ -335,7 +406,8 @@ static int ltp_v4_err(struct sk_buff *skb, u32 info)
 
 	ipv6_addr_set_v4mapped(iph->saddr, &icmp.key.laddr);
 	ipv6_addr_set_v4mapped(iph->daddr, &icmp.key.raddr);
-	ltp_icmp_quote(&icmp, (const void *)(skb->data + iph->ihl * 4));
+	if (!ltp_icmp_quote(&icmp, skb, iph->ihl * 4))
+		return -ENOENT;
 	ltp_v4_icmp_read(&icmp, icmp_hdr(skb), info);
 	return ltp_icmp(dev_net(skb->dev), skb, &icmp);
 }

@@ -260,7 +260,10 @@ static u32 ltp_v6_mtu(struct sock *sk)
 
 	if (IS_ERR(dst))
 		return IPV6_MIN_MTU;
-	mtu = dst_mtu(dst);
+	/* IPV6_PMTUDISC_PROBE and beyond: what the device takes. */
+	mtu = inet6_sk(sk)->pmtudisc < IPV6_PMTUDISC_PROBE ?
+		      dst_mtu(dst) :
+		      min_t(u32, READ_ONCE(dst->dev->mtu), IP6_MAX_MTU);
 	if (limit) /* IPV6_MTU */
 		mtu = min(mtu, limit);
 	return max_t(u32, mtu, IPV6_MIN_MTU);
@@ -272,6 +275,18 @@ static void ltp_v6_too_big(struct sock *sk, u32 mtu)
 
 	if (dst)
 		dst->ops->update_pmtu(dst, sk, NULL, mtu, true);
+}
+
+/* The names of IPv6 have the values of those of IPv4. */
+static u8 ltp_v6_pmtudisc(const struct sock *sk)
+{
+	const struct dst_entry *dst = __sk_dst_get(sk);
+	u8 how = inet6_sk(sk)->pmtudisc;
+
+	if (how == IPV6_PMTUDISC_WANT && dst &&
+	    dst_metric_locked(dst, RTAX_MTU))
+		return IPV6_PMTUDISC_DONT;
+	return how;
 }
 
 static void ltp_v6_sum(struct sk_buff *skb, const struct in6_addr *saddr,
@@ -311,6 +326,10 @@ static int ltp_v6_xmit(struct sock *sk, struct sk_buff *skb)
 		kfree_skb(skb);
 		return err;
 	}
+	if (skb->ignore_df)
+		IP6CB(skb)->frag_max_size = ltp_sk(sk)->frag_size;
+	else if (inet6_sk(sk)->pmtudisc == IPV6_PMTUDISC_PROBE)
+		skb->ignore_df = 1; /* only the device limits it */
 	/* One flow label for all of an association. */
 	skb_set_hash_from_sk(skb, sk);
 	rcu_read_lock();
@@ -409,7 +428,9 @@ static void ltp_v6_addrs(struct sock *child, const struct ltp_key *key)
 const struct ltp_af ltp_ipv6 = {
 	.family		= AF_INET6,
 	.header_len	= sizeof(struct ipv6hdr),
+	.mtu_min	= IPV6_MIN_MTU,
 	.mtu		= ltp_v6_mtu,
+	.pmtudisc	= ltp_v6_pmtudisc,
 	.too_big	= ltp_v6_too_big,
 	.dst		= ltp_v6_dst,
 	.xmit		= ltp_v6_xmit,
@@ -466,7 +487,8 @@ static int ltp_v6_err(struct sk_buff *skb, struct inet6_skb_parm *opt, u8 type,
 	icmp.key.raddr = ip6h->daddr;
 	if (ltp_addr_scoped(&icmp.key.laddr, &icmp.key.raddr))
 		icmp.key.scope = inet6_iif(skb);
-	ltp_icmp_quote(&icmp, (const void *)(skb->data + offset));
+	if (!ltp_icmp_quote(&icmp, skb, offset))
+		return -ENOENT;
 	ltp_v6_icmp_read(&icmp, type, code, ntohl(info));
 	return ltp_icmp(dev_net(skb->dev), skb, &icmp);
 }

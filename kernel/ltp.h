@@ -9,9 +9,10 @@
  * with lock_sock(); packets and timers come in softirq and take it with
  * bh_lock_sock(). When a system call owns the socket, a packet goes to the
  * socket's backlog and a timer sets LTP_TIMER_MISSED; release_sock() then runs
- * the packets, and ltp_release_cb() the timers. A timer is only a wake-up: what
- * is due is decided from the times kept beside it, so running it late, twice or
- * after it was stopped does no harm.
+ * the packets, and ltp_assoc_release_cb() the timers. A timer is only a
+ * wake-up: what is due is decided from the times kept beside it, so running it
+ * late, twice or after it was stopped does no harm. An ICMP error that finds
+ * the socket owned sets LTP_ICMP_MISSED and waits likewise.
  *
  * Two socket locks are never nested, with one exception: a COOKIE_ECHO is
  * handled under the listener's lock and creates its child, locked from birth
@@ -63,6 +64,7 @@
 #include "loss.h"
 #include "mib.h"
 #include "pacing.h"
+#include "pmtu.h"
 #include "replay.h"
 #include "threshold.h"
 #include "wire.h"
@@ -178,10 +180,13 @@ struct ltp_key {
  * struct ltp_af - what differs between address families
  * @family: AF_INET or AF_INET6
  * @header_len: of the network header, options not counted
- * @mtu: path MTU of a connected socket
+ * @mtu_min: smallest path MTU that is believed
+ * @mtu: largest packet that the route of a connected socket takes
+ * @pmtudisc: IP_PMTUDISC_* in force; _DONT too where the route forbids more
  * @too_big: the path takes no packets larger than this: tell the route
  * @dst: route of a connected socket, NULL: none, or it is no longer valid
- * @xmit: send a packet of a connected socket
+ * @xmit: send a packet of a connected socket; with ignore_df it may be
+ *	fragmented
  * @reply: send @skb to where @to came from, from where @to was sent to
  * @unicast: whether a received packet was for this host alone
  * @checksum: whether a received packet's checksum is wrong
@@ -195,7 +200,9 @@ struct ltp_key {
 struct ltp_af {
 	u16 family;
 	u16 header_len;
+	u16 mtu_min;
 	u32 (*mtu)(struct sock *sk);
+	u8 (*pmtudisc)(const struct sock *sk);
 	void (*too_big)(struct sock *sk, u32 mtu);
 	struct dst_entry *(*dst)(struct sock *sk);
 	int (*xmit)(struct sock *sk, struct sk_buff *skb);
@@ -310,6 +317,7 @@ enum ltp_seg_state {
  * @cwnd_limited: the congestion window had held it back
  * @ack_now: a probe: ask for an ACK at once
  * @was_lost: @lost_pn is why it was last sent, or waits to be sent, again
+ * @df: it was last sent with don't-fragment
  */
 struct ltp_seg {
 	struct rb_node node;
@@ -332,6 +340,7 @@ struct ltp_seg {
 	u8 cwnd_limited:1;
 	u8 ack_now:1;
 	u8 was_lost:1;
+	u8 df:1;
 };
 
 /**
@@ -646,7 +655,7 @@ struct ltp_rx {
 
 /* Bits of ltp_sock.events. */
 #define LTP_TIMER_MISSED	0	/* a timer fired under a system call */
-#define LTP_MTU_MISSED		1	/* the path's MTU shrank under one */
+#define LTP_ICMP_MISSED		1	/* an ICMP error came under one */
 
 /**
  * struct ltp_sock - an LTP socket; connected, it is one association
@@ -668,7 +677,8 @@ struct ltp_rx {
  * @ack_ns: when, 0: not armed
  * @report_mem: bytes of sk_rmem_alloc that are unread reports
  * @events: LTP_..._MISSED, atomic
- * @missed_mtu: with LTP_MTU_MISSED: the path's MTU, bytes
+ * @missed_mtu: "too big" that came with LTP_ICMP_MISSED, bytes; 0: none
+ * @missed_err: "unreachable" that came with it, errno; 0: none
  * @phase: enum ltp_state
  * @encap_port: UDP port of the peer, 0: no UDP
  * @encap_want: LTP_ENCAP, or LTP_ENCAP_DEFAULT
@@ -678,6 +688,11 @@ struct ltp_rx {
  * @first_flow: of an accepted socket: id of the first flow it sends
  * @first_pn: of an accepted socket: its first packet number
  * @peer_mtu: largest packet the peer can take
+ * @pmtu: path MTU
+ * @trial_pn: number of the packet that ltp_pmtu.trial speaks of
+ * @probe_token: of the PING that probes it, 0: none unanswered
+ * @frag_size: what the packet that leaves now is cut to, if its ignore_df is
+ *	set; 0: as large as the route allows
  * @born_ns: when it began: connect(), or the time in the cookie
  * @open_ns: when the handshake was done
  * @heard_ns: when a packet with the right tag last came
@@ -719,6 +734,7 @@ struct ltp_sock {
 	atomic_t report_mem;
 	unsigned long events;
 	u32 missed_mtu;
+	int missed_err;
 	u8 phase;
 	__be16 encap_port;
 	int encap_want;
@@ -728,6 +744,10 @@ struct ltp_sock {
 	u32 first_flow;
 	u32 first_pn;
 	u32 peer_mtu;
+	struct ltp_pmtu pmtu;
+	u32 trial_pn;
+	u32 probe_token;
+	u32 frag_size;
 	u64 born_ns;
 	u64 open_ns;
 	u64 heard_ns;

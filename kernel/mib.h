@@ -25,6 +25,14 @@ LTP_MIB(RETRANSMITTED, "Retransmitted", "segments sent again") \
 LTP_MIB(LOSS_VERDICTS, "LossVerdicts", "segments found lost") \
 LTP_MIB(SPURIOUS, "Spurious", "loss verdicts that were wrong") \
 LTP_MIB(TAIL_PROBES, "TailProbes", "probes sent because no ACK came") \
+LTP_MIB(PMTU_PROBES, "PmtuProbes", "padded PINGs sent to probe a path's MTU") \
+LTP_MIB(PMTU_CONFIRMED, "PmtuConfirmed", "of these, answered") \
+LTP_MIB(PMTU_LOST, "PmtuLost", "of these, found lost") \
+LTP_MIB(PMTU_BLACK_HOLES, "PmtuBlackHoles", \
+	"paths on which full-size packets vanished") \
+LTP_MIB(PMTU_ICMP, "PmtuIcmp", "ICMP \"too big\" believed") \
+LTP_MIB(PMTU_ICMP_IGNORED, "PmtuIcmpIgnored", \
+	"ICMP \"too big\" with the right tag, not believed") \
 LTP_MIB(OUT_ACKS, "OutAcks", "ACK packets sent") \
 LTP_MIB(IN_ACKS, "InAcks", "ACK packets accepted") \
 LTP_MIB(FLOWS_SENT, "FlowsSent", "flows begun by senders") \

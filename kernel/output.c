@@ -7,6 +7,7 @@
 #include "flow_rx.h"
 #include "group.h"
 #include "output.h"
+#include "path.h"
 
 static void ltp_output_header(struct sk_buff *skb, __be16 source, __be16 dest,
 			      u32 tag, u8 type, u8 flags, u32 pn)
@@ -95,7 +96,7 @@ static void ltp_output_seg(struct sock *sk, struct ltp_seg *seg)
 	data->seg_size = cpu_to_be16(flow->seg_size);
 	data->group = cpu_to_be16(ltp_group_members(lp->group));
 	/* The path may have shrunk since the flow began: fragment. */
-	skb->ignore_df = 1;
+	skb->ignore_df = !ltp_path_df(sk, seg);
 	ltp_output_xmit(sk, skb, LTP_DATA, flags, lp->peer_tag, seg->pn);
 	ltp_mib_inc(sock_net(sk), LTP_MIB_OUT_DATA);
 }
@@ -260,16 +261,62 @@ void ltp_output_window(struct sock *sk, u32 token)
 void ltp_output_ping(struct sock *sk)
 {
 	struct ltp_rx *rx = &ltp_sk(sk)->rx;
-	struct ltp_ping ping = {
-		.token = cpu_to_be32(get_random_u32() | 1),
-		.rwnd = cpu_to_be32(ltp_rx_advertise(sk)),
-		.rwnd_later = cpu_to_be32(ltp_sk(sk)->rx.later_told),
-		.flow_limit = cpu_to_be32(ltp_sk(sk)->rx.limit_told),
-	};
 
-	rx->asked_token = be32_to_cpu(ping.token);
+	rx->asked_token = get_random_u32() | 1;
 	rx->asked_ns = ltp_now();
-	ltp_output_control(sk, LTP_PING, 0, &ping, sizeof(ping));
+	ltp_output_probe(sk, rx->asked_token, sizeof(struct ltp_ping));
+}
+
+/* Zeros at the end that take no memory. */
+static bool ltp_output_pad(struct sk_buff *skb, u32 len)
+{
+	int i;
+
+	for (i = 0; len; i++) {
+		u32 n = min_t(u32, len, PAGE_SIZE);
+
+		if (i == MAX_SKB_FRAGS)
+			return false;
+		get_page(ZERO_PAGE(0));
+		skb_fill_page_desc(skb, i, ZERO_PAGE(0), 0, n);
+		skb->len += n;
+		skb->data_len += n;
+		skb->truesize += n;
+		len -= n;
+	}
+	/* Whoever transforms it below must not do so in place. */
+	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
+	return true;
+}
+
+/**
+ * ltp_output_probe() - send a PING of a certain size
+ * @sk: socket
+ * @token: what the answer will repeat, not 0
+ * @len: bytes behind the common header
+ *
+ * It must not be fragmented, unless IP_MTU_DISCOVER forbids to say so.
+ *
+ * Context: socket locked.
+ */
+void ltp_output_probe(struct sock *sk, u32 token, u32 len)
+{
+	struct ltp_sock *lp = ltp_sk(sk);
+	struct ltp_ping ping = {
+		.token = cpu_to_be32(token),
+		.rwnd = cpu_to_be32(ltp_rx_advertise(sk)),
+		.rwnd_later = cpu_to_be32(lp->rx.later_told),
+		.flow_limit = cpu_to_be32(lp->rx.limit_told),
+	};
+	struct sk_buff *skb = ltp_output_body(&ping, sizeof(ping));
+
+	if (!skb)
+		return;
+	if (len > sizeof(ping) && !ltp_output_pad(skb, len - sizeof(ping))) {
+		kfree_skb(skb);
+		return;
+	}
+	ltp_output_xmit(sk, skb, LTP_PING, 0, lp->peer_tag, lp->tx.pn++);
 }
 
 /**

@@ -20,6 +20,7 @@ void ltp_output_whole(struct sock *sk, const struct ltp_data_fields *data,
 		      u32 pn);
 void ltp_output_window(struct sock *sk, u32 token);
 void ltp_output_ping(struct sock *sk);
+void ltp_output_probe(struct sock *sk, u32 token, u32 len);
 void ltp_output_reset(struct sock *sk);
 void ltp_output_reply(struct net *net, const struct sk_buff *to,
 		      const struct ltp_packet *p, u8 type, u8 flags, u32 tag,

@@ -6,6 +6,7 @@
 #include "assoc.h"
 #include "flow_tx.h"
 #include "output.h"
+#include "path.h"
 #include "recovery.h"
 #include "sched.h"
 
@@ -13,6 +14,7 @@ static void ltp_tx_lose(struct sock *sk, struct ltp_seg *seg)
 {
 	struct ltp_tx *tx = &ltp_sk(sk)->tx;
 
+	ltp_path_lost(sk, seg, ltp_now());
 	tx->flight -= seg->len;
 	tx->again += seg->len;
 	tx->lost++;
@@ -148,6 +150,7 @@ static void ltp_tx_acked_seg(struct sock *sk, struct ltp_seg *seg,
 		ltp_tx_take_rtt(tx, seg->sent_ns, a, s);
 	else if (seg->was_lost && seg->lost_pn == a->acked_pn)
 		ltp_tx_take_rtt(tx, seg->lost_ns, a, s);
+	ltp_path_acked(sk, seg, sure, s->now_ns);
 	tx->delivered += seg->len;
 	tx->delivered_ns = s->now_ns;
 	s->acked += seg->len;
@@ -228,6 +231,7 @@ int ltp_tx_ack(struct sock *sk, const struct ltp_packet *p, u64 now)
 		     (a->words && a->first >= flow->map.segs)))
 		return LTP_MIB_DROP_ACK_INVALID;
 	ltp_mib_inc(sock_net(sk), LTP_MIB_IN_ACKS);
+	ltp_path_arrived(sk, a->acked_pn, now);
 	ltp_tx_new_window(tx, p->pn, &a->window);
 	tx->acked_ns = now;
 	if (p->flags & LTP_F_DUP)
@@ -295,6 +299,7 @@ static void ltp_tx_probe(struct sock *sk, u64 now)
 	seg->ack_now = 1;
 	seg->was_lost = 0;
 	ltp_loss_past(&tx->loss, seg->pn, seg->sent_ns);
+	ltp_path_lost(sk, seg, now);
 	ltp_tx_stamp(sk, seg, now);
 	list_move_tail(&seg->link, &train);
 	ltp_output_train(sk, &train, now);
@@ -327,4 +332,23 @@ void ltp_tx_retry(struct sock *sk, u64 now)
 	if (tx->loss.backoff > 2)
 		tx->cc.ops->on_loss(&tx->cc, now);
 	ltp_tx_probe(sk, now);
+}
+
+/**
+ * ltp_tx_too_big() - what is in flight and was too big for the path is lost
+ * @sk: socket
+ * @len: payload that is not
+ *
+ * It is sent again at once, and may be fragmented now. That is no congestion.
+ *
+ * Context: socket locked.
+ */
+void ltp_tx_too_big(struct sock *sk, u32 len)
+{
+	struct ltp_seg *seg, *next;
+
+	list_for_each_entry_safe(seg, next, &ltp_sk(sk)->tx.in_flight, link)
+		if (seg->df && seg->len > len)
+			ltp_tx_lose(sk, seg);
+	ltp_tx_push(sk);
 }

@@ -9,6 +9,7 @@
 #include "flow_tx.h"
 #include "info.h"
 #include "ipv6.h"
+#include "path.h"
 #include "reader.h"
 #include "socket.h"
 
@@ -357,6 +358,15 @@ static int ltp_get_one(struct sock *sk, int name, void *value)
 	}
 }
 
+/* IP_MTU, IPV6_MTU: the path's, not the route's. */
+static int ltp_get_mtu(struct sock *sk, int *mtu)
+{
+	if (!ltp_assoc_is_open(ltp_sk(sk)))
+		return -ENOTCONN;
+	*mtu = ltp_path_mtu(sk);
+	return sizeof(*mtu);
+}
+
 /**
  * ltp_getsockopt() - proto.getsockopt
  * @sk: socket
@@ -381,18 +391,19 @@ int ltp_getsockopt(struct sock *sk, int level, int name, char __user *val,
 	} value = {};
 	int room, ret;
 
-	if (level == SOL_IP)
+	if (level == SOL_IP && name != IP_MTU)
 		return ip_getsockopt(sk, level, name, val, len);
-	if (ltp_v6_level(sk, level))
+	if (ltp_v6_level(sk, level) && name != IPV6_MTU)
 		return ipv6_getsockopt(sk, level, name, val, len);
-	if (level != SOL_LTP)
+	if (level != SOL_LTP && level != SOL_IP && !ltp_v6_level(sk, level))
 		return -ENOPROTOOPT;
 	if (get_user(room, len))
 		return -EFAULT;
 	if (room < 0)
 		return -EINVAL;
 	lock_sock(sk);
-	ret = ltp_get_one(sk, name, &value);
+	ret = level != SOL_LTP ? ltp_get_mtu(sk, &value.number) :
+				ltp_get_one(sk, name, &value);
 	release_sock(sk);
 	if (ret < 0)
 		return ret;

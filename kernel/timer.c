@@ -6,8 +6,8 @@
  *
  * of an association:
  * - retry: armed while something waits for an answer: a handshake packet, a
- *   segment (loss verdict, tail probe), a FIN; else it keeps an eye on the
- *   peer (assoc.c, flow_tx.c)
+ *   segment (loss verdict, tail probe), a FIN, a probe of the path's MTU; else
+ *   it keeps an eye on the peer (assoc.c, flow_tx.c, path.c)
  * - pace: armed when the sending clock holds the next segment back (flow_tx.c)
  * - ack: armed when packets wait for an ACK (flow_rx.c)
  *

@@ -329,6 +329,41 @@ class Net:
             switch.offloads_off(f"p{i + 1}")
         return hosts
 
+    def routed(
+        self, mtus: tuple[int, int] = (1500, 1500)
+    ) -> tuple[Host, Host, Host]:
+        """Two hosts with a router between, and the MTU of either link.
+
+        +-----------+     +---------------+     +-----------+
+        | 10.1.0.1  |-----| r0  router r1 |-----| 10.2.0.1  |
+        |        e0 |     | .254     .254 |     | e0        |
+        +-----------+     +---------------+     +-----------+
+        """
+        a, b, router = self.new(["10.1.0.1", "10.2.0.1", ""])
+        batch = [f"netns add {host.name}" for host in (a, b, router)]
+        for i, host in enumerate((a, b)):
+            batch += [f"link add e0 netns {host.name} type veth peer name r{i} netns {router.name}"]
+        run("ip", "-batch", "-", stdin="\n".join(batch))
+        router.sysctl("ipv4/ip_forward", 1)
+        if self.way.v6:
+            router.sysctl("ipv6/conf/all/forwarding", 1)
+        for i, host in enumerate((a, b)):
+            gateway = f"10.{i + 1}.0.254"
+            host.up("lo")
+            for end, dev, addr in ((router, f"r{i}", gateway), (host, "e0", host.addr4)):
+                end.set_mtu(mtus[i], dev)
+                end.offloads_off(dev)
+                end.set_addr(addr, dev)
+                if self.way.v6:
+                    end.sysctl(f"ipv6/conf/{dev}/accept_dad", 0)
+                end.up(dev)
+                if self.way.v6:
+                    end.set_addr6(addr6(addr), dev, 112)
+            host.ip("route", "add", "default", "via", gateway)
+            if self.way.v6:
+                host.ip("route", "add", "default", "via", addr6(gateway))
+        return a, b, router
+
     def pair(self, mtu: int = 1500, port: int = 5000) -> "Pair":
         return Pair(*self.link(mtu), port)
 

@@ -14,7 +14,7 @@ import socket
 import struct
 import time
 
-from tests.net import lab, ltp, wire
+from tests.net import lab, ltp, ways, wire
 from tests.net.ways import addr6, icmp_packet, ip_header
 from tests.net.wire import Packet
 
@@ -45,6 +45,7 @@ class Wire:
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 20)
         self.sock.bind(("e0", kind))
         self.to = ("e0", kind, 0, 0, self.host.mac())
+        self.reassembly = ways.Reassembly()
         self.assocs: list[Assoc] = []
         net.at_end(self._close)
 
@@ -87,14 +88,16 @@ class Wire:
                 data, addr = self.sock.recvfrom(70000, socket.MSG_DONTWAIT)
             except BlockingIOError:
                 return None
-            if addr[2] == PACKET_OUTGOING or (got := self.way.unframe(data)) is None:
+            if addr[2] == PACKET_OUTGOING or (whole := self.reassembly(data)) is None:
+                continue
+            if (got := self.way.unframe(whole)) is None:
                 continue
             saddr, daddr, payload = got
             assert saddr == self.host_addr
             size = self.way.ip_header + self.way.udp_header + len(payload)
-            self.way.check(saddr, daddr, data[:size])
+            self.way.check(saddr, daddr, whole[:size])
             if self.way.encap:
-                self.udp_to.append(self.way.udp_ports(data))
+                self.udp_to.append(self.way.udp_ports(whole))
             return wire.parse(payload), len(payload)
 
     def pending(self) -> list[tuple[Packet, int]]:

@@ -13,7 +13,7 @@ from tests.net import ltp, wire
 from tests.net.wire import Packet
 
 ETH_P_IP, ETH_P_IPV6 = 0x0800, 0x86DD
-IPPROTO_UDP, IPPROTO_ICMPV6 = 17, 58
+IPPROTO_UDP, IPPROTO_FRAGMENT, IPPROTO_ICMPV6 = 17, 44, 58
 NET6 = int(ipaddress.IPv6Address("fd00::"))
 LTP_HEADERS = ltp.HEADERS - 20
 
@@ -155,6 +155,43 @@ def icmp_packet(
     pseudo = wire.pseudo(saddr, daddr, len(body), proto) if proto == IPPROTO_ICMPV6 else b""
     body = body[:2] + struct.pack("!H", wire.checksum(pseudo + body)) + body[4:]
     return ip_header(saddr, daddr, len(body), proto) + body
+
+
+class Reassembly:
+    """Puts fragments together, as any host does; both families."""
+
+    def __init__(self) -> None:
+        self.parts: dict[bytes, dict[int, tuple[bytes, bool]]] = {}
+
+    def __call__(self, data: bytes) -> bytes | None:
+        """The IP packet that this one is, or makes complete."""
+        if data[0] >> 4 == 6:
+            if data[6] != IPPROTO_FRAGMENT:
+                return data
+            where, = struct.unpack_from("!H", data, 42)
+            offset, more = where & 0xFFF8, bool(where & 1)
+            key, head, body = data[8:40] + data[44:48], 40, data[48:]
+        else:
+            size, ident, where = struct.unpack_from("!HHH", data, 2)
+            if not where & 0x3FFF:
+                return data
+            offset, more = (where & 0x1FFF) * 8, bool(where & 0x2000)
+            key, head, body = data[12:20] + struct.pack("!H", ident), 20, data[20:size]
+        parts = self.parts.setdefault(key, {})
+        parts[offset] = body, more
+        whole = b""
+        while (part := parts.get(len(whole))) is not None:
+            whole += part[0]
+            if not part[1]:
+                del self.parts[key]
+                proto = data[40] if head == 40 else data[9]
+                return ip_header(*addresses(data), len(whole), proto) + whole
+        return None
+
+
+def addresses(data: bytes) -> tuple[bytes, bytes]:
+    """Source and destination of an IP packet."""
+    return (data[8:24], data[24:40]) if data[0] >> 4 == 6 else (data[12:16], data[16:20])
 
 
 IPV4 = Way("ipv4")
