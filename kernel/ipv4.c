@@ -174,7 +174,7 @@ static u32 ltp_v4_mtu(struct sock *sk)
 	return max(dst_mtu(&rt->dst), mtu);
 }
 
-static u8 ltp_v4_pmtudisc(const struct sock *sk)
+static u8 ltp_v4_pmtudisc(struct sock *sk)
 {
 	const struct dst_entry *dst = __sk_dst_get(sk);
 	u8 how = READ_ONCE(inet_sk(sk)->pmtudisc);

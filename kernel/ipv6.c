@@ -278,7 +278,7 @@ static void ltp_v6_too_big(struct sock *sk, u32 mtu)
 }
 
 /* The names of IPv6 have the values of those of IPv4. */
-static u8 ltp_v6_pmtudisc(const struct sock *sk)
+static u8 ltp_v6_pmtudisc(struct sock *sk)
 {
 	const struct dst_entry *dst = __sk_dst_get(sk);
 	u8 how = inet6_sk(sk)->pmtudisc;

@@ -202,7 +202,7 @@ struct ltp_af {
 	u16 header_len;
 	u16 mtu_min;
 	u32 (*mtu)(struct sock *sk);
-	u8 (*pmtudisc)(const struct sock *sk);
+	u8 (*pmtudisc)(struct sock *sk);
 	void (*too_big)(struct sock *sk, u32 mtu);
 	struct dst_entry *(*dst)(struct sock *sk);
 	int (*xmit)(struct sock *sk, struct sk_buff *skb);

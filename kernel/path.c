@@ -39,7 +39,7 @@ static u32 ltp_path_ceiling(struct sock *sk)
 }
 
 /* Does IP_MTU_DISCOVER leave it to us? */
-static bool ltp_path_discovers(const struct sock *sk)
+static bool ltp_path_discovers(struct sock *sk)
 {
 	u8 how = ltp_sk(sk)->af->pmtudisc(sk);
 
@@ -275,7 +275,7 @@ void ltp_path_too_big(struct sock *sk, u32 mtu)
  * Context: socket locked.
  * Return: time, U64_MAX: not yet known
  */
-u64 ltp_path_due(const struct sock *sk)
+u64 ltp_path_due(struct sock *sk)
 {
 	u64 due = ltp_pmtu_due(&ltp_sk(sk)->pmtu);
 

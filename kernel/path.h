@@ -17,7 +17,7 @@ void ltp_path_arrived(struct sock *sk, u32 pn, u64 now);
 void ltp_path_lost(struct sock *sk, const struct ltp_seg *seg, u64 now);
 void ltp_path_pong(struct sock *sk, u32 token, u64 now);
 void ltp_path_too_big(struct sock *sk, u32 mtu);
-u64 ltp_path_due(const struct sock *sk);
+u64 ltp_path_due(struct sock *sk);
 void ltp_path_run(struct sock *sk, u64 now);
 
 /* Bytes of headers in front of what follows the common header. */
