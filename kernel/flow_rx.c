@@ -4,6 +4,7 @@
  * Close and the CLOSE that follows it.
  */
 #include <linux/slab.h>
+#include <net/inet_ecn.h>
 
 #include "adapt.h"
 #include "assoc.h"
@@ -595,9 +596,24 @@ static void ltp_rx_ack_now(struct sock *sk, u64 now)
 		ltp_output_ack(sk, flow, now);
 }
 
+/* Did a router mark the packet? In UDP it is the outer header that tells. */
+static bool ltp_rx_marked(struct sock *sk, const struct sk_buff *skb)
+{
+	u8 dsfield;
+
+	if (skb->protocol == htons(ETH_P_IP))
+		dsfield = ipv4_get_dsfield(ip_hdr(skb));
+	else
+		dsfield = ipv6_get_dsfield(ipv6_hdr(skb));
+	if (!INET_ECN_is_ce(dsfield))
+		return false;
+	ltp_mib_inc(sock_net(sk), LTP_MIB_IN_CE);
+	return true;
+}
+
 /* Remember to acknowledge a segment, or do it if it is time. */
 static void ltp_rx_ack(struct sock *sk, struct ltp_flow_rx *flow,
-		       const struct ltp_packet *p, bool dup, u64 now)
+		       const struct ltp_packet *p, bool dup, bool ce, u64 now)
 {
 	struct ltp_sock *lp = ltp_sk(sk);
 	u32 seg = p->data.seg;
@@ -618,6 +634,7 @@ static void ltp_rx_ack(struct sock *sk, struct ltp_flow_rx *flow,
 	}
 	flow->ack_count++;
 	flow->ack_dup |= dup;
+	flow->ack_ce |= ce;
 	flow->ack_pn = p->pn;
 	flow->ack_ns = now;
 	if (!dup && ltp_ackmap_whole(&flow->map))
@@ -698,6 +715,7 @@ int ltp_rx_data(struct sock *sk, struct sk_buff *skb,
 	const struct ltp_data_fields *d = &p->data;
 	struct ltp_rx *rx = &ltp_sk(sk)->rx;
 	struct ltp_flow_rx *flow;
+	bool ce;
 	int drop;
 
 	drop = ltp_rx_flow(sk, p, now, &flow);
@@ -708,7 +726,7 @@ int ltp_rx_data(struct sock *sk, struct sk_buff *skb,
 	if (ltp_ackmap_test(&flow->map, d->seg)) {
 		rx->duplicates++;
 		ltp_mib_inc(sock_net(sk), LTP_MIB_IN_DUPLICATE);
-		ltp_rx_ack(sk, flow, p, true, now);
+		ltp_rx_ack(sk, flow, p, true, ltp_rx_marked(sk, skb), now);
 		consume_skb(skb);
 		return 0;
 	}
@@ -717,6 +735,7 @@ int ltp_rx_data(struct sock *sk, struct sk_buff *skb,
 		ltp_rx_refuse(sk, now);
 		return drop;
 	}
+	ce = ltp_rx_marked(sk, skb);
 	__skb_pull(skb, p->offset);
 	skb_dst_drop(skb);
 	skb_set_owner_r(skb, sk);
@@ -733,7 +752,7 @@ int ltp_rx_data(struct sock *sk, struct sk_buff *skb,
 	rx->segments++;
 	ltp_mib_inc(sock_net(sk), LTP_MIB_IN_DATA);
 	ltp_tx_group(sk, d->group, now);
-	ltp_rx_ack(sk, flow, p, false, now);
+	ltp_rx_ack(sk, flow, p, false, ce, now);
 	ltp_rx_judge(sk, flow, now);
 	ltp_rx_rejudge(sk);
 	if (flow->reason == LTP_OPEN && ltp_rx_worth_placing(sk, flow))

@@ -439,6 +439,7 @@ struct ltp_flow_tx {
  * @reason: enum ltp_close_reason
  * @tolerant: may be closed early
  * @ack_dup: the packet to answer was a duplicate
+ * @ack_ce: one of those that the pending ACK answers was marked by ECN
  * @last: the sender said that it has sent all segments once
  * @read: the reader has had it
  */
@@ -477,6 +478,7 @@ struct ltp_flow_rx {
 	u8 reason;
 	bool tolerant;
 	bool ack_dup;
+	bool ack_ce;
 	bool last;
 	bool read;
 };

@@ -19,6 +19,7 @@ LTP_MIB(OUT_ENCAP, "OutEncap", "packets sent in UDP") \
 LTP_MIB(ENCAP_MOVED, "EncapMoved", \
 	"times that a peer's UDP port was found to be another") \
 LTP_MIB(IN_DATA, "InData", "segments accepted for the first time") \
+LTP_MIB(IN_CE, "InCe", "DATA packets that a router marked (ECN)") \
 LTP_MIB(IN_DUPLICATE, "InDuplicate", "segments that had arrived before") \
 LTP_MIB(OUT_DATA, "OutData", "segments sent, retransmissions included") \
 LTP_MIB(RETRANSMITTED, "Retransmitted", "segments sent again") \

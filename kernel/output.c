@@ -2,6 +2,7 @@
 /* Packets out: headers in front of what flow_tx, flow_rx and assoc want sent. */
 #include <linux/ipv6.h>
 #include <linux/udp.h>
+#include <net/inet_ecn.h>
 
 #include "assoc.h"
 #include "flow_rx.h"
@@ -97,7 +98,10 @@ static void ltp_output_seg(struct sock *sk, struct ltp_seg *seg)
 	data->group = cpu_to_be16(ltp_group_members(lp->group));
 	/* The path may have shrunk since the flow began: fragment. */
 	skb->ignore_df = !ltp_path_df(sk, seg);
+	/* RFC 3168: what is not repeated if lost says nothing of congestion. */
+	INET_ECN_xmit(sk);
 	ltp_output_xmit(sk, skb, LTP_DATA, flags, lp->peer_tag, seg->pn);
+	INET_ECN_dontxmit(sk);
 	ltp_mib_inc(sock_net(sk), LTP_MIB_OUT_DATA);
 }
 
@@ -201,8 +205,11 @@ void ltp_output_ack(struct sock *sk, struct ltp_flow_rx *flow, u64 now)
 		flags |= LTP_F_WHOLE;
 	if (flow->ack_dup)
 		flags |= LTP_F_DUP;
+	if (flow->ack_ce)
+		flags |= LTP_F_CE;
 	flow->ack_count = 0;
 	flow->ack_dup = false;
+	flow->ack_ce = false;
 	ltp_mib_inc(sock_net(sk), LTP_MIB_OUT_ACKS);
 	ltp_output_control(sk, LTP_ACK, flags, ack,
 			   struct_size(ack, bitmap, words));

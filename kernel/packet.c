@@ -9,7 +9,7 @@
 static const u8 ltp_packet_flags[__LTP_TYPE_END] = {
 	[LTP_DATA]	= LTP_F_CRITICAL | LTP_F_TOLERANT | LTP_F_LAST |
 			  LTP_F_ACK_NOW,
-	[LTP_ACK]	= LTP_F_WHOLE | LTP_F_DUP,
+	[LTP_ACK]	= LTP_F_WHOLE | LTP_F_DUP | LTP_F_CE,
 	[LTP_GIVEUP]	= LTP_F_TOLERANT,
 	[LTP_RESET]	= LTP_F_REFLECT,
 };

@@ -220,7 +220,11 @@ int ltp_tx_ack(struct sock *sk, const struct ltp_packet *p, u64 now)
 {
 	const struct ltp_ack_fields *a = &p->ack;
 	struct ltp_tx *tx = &ltp_sk(sk)->tx;
-	struct ltp_cc_sample s = { .now_ns = now, .acked_pn = a->acked_pn };
+	struct ltp_cc_sample s = {
+		.now_ns = now,
+		.acked_pn = a->acked_pn,
+		.ce = p->flags & LTP_F_CE,
+	};
 	struct ltp_flow_tx *flow;
 	int drop = 0;
 

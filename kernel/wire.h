@@ -34,6 +34,7 @@ enum ltp_packet_type {
 #define LTP_F_ACK_NOW	0x08	/* DATA: a probe, answer it at once */
 #define LTP_F_WHOLE	0x01	/* ACK: the flow ended complete */
 #define LTP_F_DUP	0x02	/* ACK: the answered packet was a duplicate */
+#define LTP_F_CE	0x04	/* ACK: ECN marked a packet since the last one */
 #define LTP_F_REFLECT	0x01	/* RESET: the tag is the one received */
 
 /**
