@@ -218,7 +218,7 @@ void ltp_adapt_end(struct sock *sk, struct ltp_flow_rx *flow, u64 now)
 
 	if (ltp_est_flow(&rx->est, flow->len, flow->map.segs,
 			 ltp_ec_elapsed(&flow->ec, now),
-			 flow->reason == LTP_COMPLETE)) {
+			 flow->reason)) {
 		rx->stale = true;
 		rx->rejudge = true;
 	}

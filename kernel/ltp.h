@@ -83,6 +83,7 @@
 #define LTP_COOKIE_LIFE_MS	10000
 #define LTP_ACK_EVERY		4	/* packets */
 #define LTP_ACK_DELAY_NS	NSEC_PER_MSEC
+#define LTP_FEW_LOST		16	/* of so many segments, one */
 #define LTP_TRAIN		16	/* segments handed to output at once */
 #define LTP_STARVED_NS		(20 * NSEC_PER_MSEC) /* until memory is asked for again */
 
@@ -364,6 +365,7 @@ struct ltp_seg {
  * @unsent: segments never sent, those not yet copied included
  * @ncrit: number of leading critical segments
  * @seg_size: bytes in a segment
+ * @lost: loss verdicts
  * @missing: segments that all parts of CLOSE together say are missing
  * @received: bytes the receiver has, once it has ended the flow
  * @close_reason: why, as CLOSE says
@@ -393,6 +395,7 @@ struct ltp_flow_tx {
 	u32 unsent;
 	u32 ncrit;
 	u32 seg_size;
+	u32 lost;
 	u32 missing;
 	u32 received;
 	u32 mem;

@@ -10,6 +10,19 @@
 #include "recovery.h"
 #include "sched.h"
 
+/*
+ * Where the fraction threshold is soon reached, a bubble that may stay is filled
+ * when all was sent once. But a few are filled at once: at the end of the flow
+ * each loss of a retransmission would cost everybody a round trip.
+ */
+static enum ltp_queue ltp_tx_lost_queue(const struct ltp_seg *seg)
+{
+	struct ltp_flow_tx *flow = seg->flow;
+	bool few = flow->lost++ < flow->map.segs / LTP_FEW_LOST;
+
+	return seg->critical || few ? LTP_Q_CRITICAL : LTP_Q_AGAIN;
+}
+
 static void ltp_tx_lose(struct sock *sk, struct ltp_seg *seg)
 {
 	struct ltp_tx *tx = &ltp_sk(sk)->tx;
@@ -23,8 +36,7 @@ static void ltp_tx_lose(struct sock *sk, struct ltp_seg *seg)
 	seg->lost_pn = seg->pn;
 	seg->lost_ns = seg->sent_ns;
 	ltp_loss_lost(&tx->loss, seg->pn, tx->pn);
-	list_move_tail(&seg->link, &tx->queue[seg->critical ? LTP_Q_CRITICAL :
-							      LTP_Q_AGAIN]);
+	list_move_tail(&seg->link, &tx->queue[ltp_tx_lost_queue(seg)]);
 	ltp_mib_inc(sock_net(sk), LTP_MIB_LOSS_VERDICTS);
 }
 

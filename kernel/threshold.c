@@ -76,12 +76,12 @@ static bool ltp_measure_better(const struct ltp_measure *m,
  * @segs: its segments
  * @ns: from its first packet to now, without the time in which the window was
  *	shut
- * @complete: all of it arrived
+ * @reason: enum ltp_close_reason
  *
  * Return: whether thresholds may have changed by it
  */
 bool ltp_est_flow(struct ltp_estimate *est, u32 len, u32 segs, u64 ns,
-		  bool complete)
+		  u8 reason)
 {
 	struct ltp_measure m = {
 		.ns = clamp_t(u64, ns, 1, LTP_TIME_MAX_NS),
@@ -91,7 +91,14 @@ bool ltp_est_flow(struct ltp_estimate *est, u32 len, u32 segs, u64 ns,
 	est->flows += est->flows < U32_MAX;
 	est->largest = max(est->largest, len);
 	/* One segment has no duration. */
-	if (!complete || segs < 2)
+	if (segs < 2)
+		return false;
+	if (reason == LTP_FRACTION || reason == LTP_DEADLINE) {
+		if (!est->closed.len || ltp_measure_better(&m, &est->closed))
+			est->closed = m;
+		return false;
+	}
+	if (reason != LTP_COMPLETE)
 		return false;
 	if (est->best.len && !ltp_measure_better(&m, &est->best))
 		return false;
@@ -105,8 +112,8 @@ EXPORT_SYMBOL_IF_KUNIT(ltp_est_flow);
  * @est: what the association has learnt
  *
  * The fastest complete flow of the epoch is the measure of the next. If none of
- * the long ones was complete it was too short: it grows by a quarter. Without
- * that it could only shrink, as no flow that is slower is ever seen complete.
+ * the long ones was complete it is the fastest that was closed early: at LT if
+ * the fraction had arrived by then, and LT stays; later if not, and it grows.
  */
 void ltp_est_epoch(struct ltp_estimate *est)
 {
@@ -114,13 +121,11 @@ void ltp_est_epoch(struct ltp_estimate *est)
 		return;
 	if (est->best.len && est->best.len >= est->largest / 2) {
 		est->last = est->best;
-	} else {
-		if (!est->last.len)
-			est->last = est->best;
-		est->last.ns = min_t(u64, est->last.ns + est->last.ns / 4,
-				     LTP_TIME_MAX_NS);
+	} else if (est->closed.len) {
+		est->last = est->closed;
 	}
 	est->best = (struct ltp_measure){};
+	est->closed = (struct ltp_measure){};
 	est->flows = 0;
 	est->largest = 0;
 	est->epochs++;

@@ -70,13 +70,15 @@ struct ltp_measure {
 /**
  * struct ltp_estimate - what an association has learnt of its flows
  * @best: the fastest complete flow of the epoch that runs
- * @last: that of the epoch before, grown if there was none
+ * @closed: the fastest of those that were closed early
+ * @last: measure of the epoch before
  * @flows: flows that ended in the epoch that runs
  * @largest: length of the longest of them
  * @epochs: epochs that have ended
  */
 struct ltp_estimate {
 	struct ltp_measure best;
+	struct ltp_measure closed;
 	struct ltp_measure last;
 	u32 flows;
 	u32 largest;
@@ -103,7 +105,7 @@ u64 ltp_profile_slack(u8 profile);
 void ltp_policy_merge(struct ltp_policy *p, const struct ltp_policy *less);
 
 bool ltp_est_flow(struct ltp_estimate *est, u32 len, u32 segs, u64 ns,
-		  bool complete);
+		  u8 reason);
 void ltp_est_epoch(struct ltp_estimate *est);
 u64 ltp_est_lt(const struct ltp_estimate *est, u64 rtprop_ns, u32 len);
 

@@ -209,7 +209,7 @@ static void packet_too_long(struct kunit *test)
 static void packet_header(struct kunit *test)
 {
 	static const u8 flags[__LTP_TYPE_END] = {
-		[LTP_DATA] = 0xf, [LTP_ACK] = 3, [LTP_GIVEUP] = 2,
+		[LTP_DATA] = 0xf, [LTP_ACK] = 7, [LTP_GIVEUP] = 2,
 		[LTP_RESET] = 1,
 	};
 	struct sample *s = new_sample(test);

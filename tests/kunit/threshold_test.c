@@ -115,14 +115,14 @@ static void est_before_anything(struct kunit *test)
 	ltp_est_epoch(&est);
 	KUNIT_EXPECT_EQ(test, est.epochs, 0);
 	/* What did not arrive whole, or at once, says nothing. */
-	KUNIT_EXPECT_FALSE(test, ltp_est_flow(&est, MB, 700, 8 * MS, false));
-	KUNIT_EXPECT_FALSE(test, ltp_est_flow(&est, 1000, 1, 0, true));
+	KUNIT_EXPECT_FALSE(test, ltp_est_flow(&est, MB, 700, 8 * MS, LTP_FRACTION));
+	KUNIT_EXPECT_FALSE(test, ltp_est_flow(&est, 1000, 1, 0, LTP_COMPLETE));
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, MB), 0);
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, 1000), 0);
-	/* Nor does an epoch of such flows. */
+	/* Nor does an epoch of such flows, unless they were closed. */
 	ltp_est_epoch(&est);
 	KUNIT_EXPECT_EQ(test, est.epochs, 1);
-	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, MB), 0);
+	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, MB), 8 * MS);
 }
 
 static void est_first_epoch(struct kunit *test)
@@ -130,16 +130,16 @@ static void est_first_epoch(struct kunit *test)
 	struct ltp_estimate est = {};
 
 	/* 1 MB in 8 ms: 125 MB/s. */
-	KUNIT_EXPECT_TRUE(test, ltp_est_flow(&est, MB, 700, 8 * MS, true));
+	KUNIT_EXPECT_TRUE(test, ltp_est_flow(&est, MB, 700, 8 * MS, LTP_COMPLETE));
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, MB), 23 * MS);
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, MB / 2), 19 * MS);
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, 2 * MB), 31 * MS);
 	/* Without a round-trip time there is no such sum. */
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 0, MB), 0);
 	/* The fastest counts, at once. */
-	KUNIT_EXPECT_FALSE(test, ltp_est_flow(&est, MB, 700, 9 * MS, true));
-	KUNIT_EXPECT_FALSE(test, ltp_est_flow(&est, MB, 700, 8 * MS, true));
-	KUNIT_EXPECT_TRUE(test, ltp_est_flow(&est, MB, 700, 6 * MS, true));
+	KUNIT_EXPECT_FALSE(test, ltp_est_flow(&est, MB, 700, 9 * MS, LTP_COMPLETE));
+	KUNIT_EXPECT_FALSE(test, ltp_est_flow(&est, MB, 700, 8 * MS, LTP_COMPLETE));
+	KUNIT_EXPECT_TRUE(test, ltp_est_flow(&est, MB, 700, 6 * MS, LTP_COMPLETE));
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, MB), 21 * MS);
 }
 
@@ -147,9 +147,9 @@ static void est_later_epochs(struct kunit *test)
 {
 	struct ltp_estimate est = {};
 
-	ltp_est_flow(&est, MB, 700, 80 * MS, true);
-	ltp_est_flow(&est, MB, 700, 60 * MS, true);
-	ltp_est_flow(&est, MB, 700, 70 * MS, true);
+	ltp_est_flow(&est, MB, 700, 80 * MS, LTP_COMPLETE);
+	ltp_est_flow(&est, MB, 700, 60 * MS, LTP_COMPLETE);
+	ltp_est_flow(&est, MB, 700, 70 * MS, LTP_COMPLETE);
 	ltp_est_epoch(&est);
 	KUNIT_EXPECT_EQ(test, est.epochs, 1);
 	KUNIT_EXPECT_EQ(test, est.flows, 0);
@@ -157,7 +157,7 @@ static void est_later_epochs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, MB), 60 * MS);
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, 2 * MB), 120 * MS);
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, MB / 2), 30 * MS);
-	KUNIT_EXPECT_TRUE(test, ltp_est_flow(&est, MB, 700, 50 * MS, true));
+	KUNIT_EXPECT_TRUE(test, ltp_est_flow(&est, MB, 700, 50 * MS, LTP_COMPLETE));
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, MB), 60 * MS);
 	ltp_est_epoch(&est);
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, MB), 50 * MS);
@@ -170,36 +170,45 @@ static void est_later_epochs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 0, MB), 50 * MS);
 }
 
-static void est_grows(struct kunit *test)
+/* No flow is seen complete that is slower than LT: those closed tell. */
+static void est_closed(struct kunit *test)
 {
 	struct ltp_estimate est = {};
-	int i;
 
-	ltp_est_flow(&est, MB, 700, 64 * MS, true);
+	ltp_est_flow(&est, MB, 700, 64 * MS, LTP_COMPLETE);
 	ltp_est_epoch(&est);
-	ltp_est_flow(&est, MB, 700, 64 * MS, false);
+	/* The fraction had arrived at LT: it stays. */
+	ltp_est_flow(&est, MB, 700, 70 * MS, LTP_FRACTION);
+	ltp_est_flow(&est, MB, 700, 64 * MS, LTP_FRACTION);
+	ltp_est_epoch(&est);
+	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, MS, MB), 64 * MS);
+	/* It had not. That a short one was complete says nothing of it. */
+	ltp_est_flow(&est, MB, 700, 80 * MS, LTP_FRACTION);
+	ltp_est_flow(&est, MB, 700, 94 * MS, LTP_DEADLINE);
+	ltp_est_flow(&est, 10000, 7, MS, LTP_COMPLETE);
 	ltp_est_epoch(&est);
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, MS, MB), 80 * MS);
-	/* That a short one was complete says nothing of the long ones. */
-	ltp_est_flow(&est, MB, 700, 80 * MS, false);
-	ltp_est_flow(&est, 10000, 7, MS, true);
+	ltp_est_flow(&est, MB, 700, 110 * MS, LTP_DEADLINE);
 	ltp_est_epoch(&est);
-	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, MS, MB), 100 * MS);
-	for (i = 0; i < 200; i++) {
-		ltp_est_flow(&est, MB, 700, MS, false);
-		ltp_est_epoch(&est);
-	}
-	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, MS, MB), LTP_TIME_MAX_NS);
-	ltp_est_flow(&est, MB, 700, 50 * MS, true);
+	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, MS, MB), 110 * MS);
+	/* What its sender gave up, or what was lost with it, is no measure. */
+	ltp_est_flow(&est, MB, 700, MS, LTP_GAVE_UP);
+	ltp_est_flow(&est, MB, 700, MS, LTP_LOST);
+	ltp_est_epoch(&est);
+	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, MS, MB), 110 * MS);
+	/* One that is complete counts for more. */
+	ltp_est_flow(&est, MB, 700, 50 * MS, LTP_COMPLETE);
+	ltp_est_flow(&est, MB, 700, 40 * MS, LTP_FRACTION);
 	ltp_est_epoch(&est);
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, MS, MB), 50 * MS);
 
 	/* Long ones were never complete, in the first epoch. */
 	est = (struct ltp_estimate){};
-	ltp_est_flow(&est, MB, 700, 64 * MS, true);
-	ltp_est_flow(&est, 4 * MB, 2800, 64 * MS, false);
+	ltp_est_flow(&est, MB, 700, 64 * MS, LTP_COMPLETE);
+	ltp_est_flow(&est, 4 * MB, 2800, 128 * MS, LTP_DEADLINE);
 	ltp_est_epoch(&est);
-	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, MS, MB), 80 * MS);
+	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, MS, 4 * MB), 128 * MS);
+	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, MS, MB), 32 * MS);
 }
 
 static void est_lengths(struct kunit *test)
@@ -207,24 +216,24 @@ static void est_lengths(struct kunit *test)
 	struct ltp_estimate est = {};
 
 	/* A burst says little of a flow that is much longer. */
-	ltp_est_flow(&est, 10000, 7, 1000, true);
+	ltp_est_flow(&est, 10000, 7, 1000, LTP_COMPLETE);
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, 16 * 10000 + 15),
 			15 * MS + 16001);
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, 17 * 10000), 0);
 	/* A long flow is the better measure, a short one after it is none. */
-	KUNIT_EXPECT_TRUE(test, ltp_est_flow(&est, MB, 700, 80 * MS, true));
+	KUNIT_EXPECT_TRUE(test, ltp_est_flow(&est, MB, 700, 80 * MS, LTP_COMPLETE));
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, MB), 95 * MS);
-	KUNIT_EXPECT_FALSE(test, ltp_est_flow(&est, 10000, 7, 1, true));
+	KUNIT_EXPECT_FALSE(test, ltp_est_flow(&est, 10000, 7, 1, LTP_COMPLETE));
 	/* Of much the same length it is the faster one, byte by byte. */
 	KUNIT_EXPECT_TRUE(test, ltp_est_flow(&est, MB / 4 * 3, 500, 59 * MS,
-					     true));
-	KUNIT_EXPECT_FALSE(test, ltp_est_flow(&est, MB, 700, 79 * MS, true));
-	KUNIT_EXPECT_TRUE(test, ltp_est_flow(&est, MB, 700, 78 * MS, true));
+					     LTP_COMPLETE));
+	KUNIT_EXPECT_FALSE(test, ltp_est_flow(&est, MB, 700, 79 * MS, LTP_COMPLETE));
+	KUNIT_EXPECT_TRUE(test, ltp_est_flow(&est, MB, 700, 78 * MS, LTP_COMPLETE));
 	ltp_est_epoch(&est);
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, MB), 78 * MS);
 	/* The measure of the epoch that runs helps where the last does not. */
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, 20 * MB), 0);
-	ltp_est_flow(&est, 20 * MB, 14000, 1600 * MS, true);
+	ltp_est_flow(&est, 20 * MB, 14000, 1600 * MS, LTP_COMPLETE);
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, 20 * MB), 1615 * MS);
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, MB), 78 * MS);
 }
@@ -236,12 +245,12 @@ static void est_extremes(struct kunit *test)
 	u32 i;
 
 	/* Not before a millisecond, not after an hour, and never 0. */
-	ltp_est_flow(&est, MB, 700, 0, true);
+	ltp_est_flow(&est, MB, 700, 0, LTP_COMPLETE);
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 1, MB), MS);
 	ltp_est_epoch(&est);
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 1, MB), MS);
 	est = (struct ltp_estimate){};
-	ltp_est_flow(&est, U32_MAX, 1 << 24, U64_MAX, true);
+	ltp_est_flow(&est, U32_MAX, 1 << 24, U64_MAX, LTP_COMPLETE);
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, U64_MAX, U32_MAX),
 			LTP_TIME_MAX_NS);
 	ltp_est_epoch(&est);
@@ -274,8 +283,8 @@ static void est_counts(struct kunit *test)
 {
 	struct ltp_estimate est = { .flows = U32_MAX - 1 };
 
-	ltp_est_flow(&est, 5, 1, 0, true);
-	ltp_est_flow(&est, 4, 1, 0, true);
+	ltp_est_flow(&est, 5, 1, 0, LTP_COMPLETE);
+	ltp_est_flow(&est, 4, 1, 0, LTP_COMPLETE);
 	KUNIT_EXPECT_EQ(test, est.flows, U32_MAX);
 	KUNIT_EXPECT_EQ(test, est.largest, 5);
 }
@@ -346,7 +355,7 @@ static struct kunit_case threshold_cases[] = {
 	KUNIT_CASE(est_before_anything),
 	KUNIT_CASE(est_first_epoch),
 	KUNIT_CASE(est_later_epochs),
-	KUNIT_CASE(est_grows),
+	KUNIT_CASE(est_closed),
 	KUNIT_CASE(est_lengths),
 	KUNIT_CASE(est_extremes),
 	KUNIT_CASE(est_counts),

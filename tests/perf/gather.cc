@@ -2,8 +2,9 @@
 // Repeated gathers of N workers to one parameter server, each host a network namespace: one JSON
 // object on stdout.
 //
-// usage: gather TRANSPORT PS_NETNS PS_ADDRESS WORKER_NETNS,... BYTES GATHERS [PAUSE_US [tolerant
-// [LT_US DEADLINE_US]]]
+// usage: gather TRANSPORT PS_NETNS PS_ADDRESS WORKER_NETNS,... BYTES GATHERS [PAUSE_US [dcn|wan]]
+//
+// With a profile the messages are tolerant and thresholds adapt; an epoch is eight gathers.
 //
 // The server sends one byte to each worker, each answers with a message of BYTES. A gather's time
 // is from before the first of these bytes to the last message's arrival in the server's memory.
@@ -31,8 +32,7 @@ struct Plan {
     int gathers;
     long pause_us = 2000;
     bool tolerant = false;
-    unsigned long lt_us = 0;
-    unsigned long deadline_us = 0;
+    int profile = LTP_PROFILE_UNSET;
 };
 
 std::vector<std::string> split(const std::string &list) {
@@ -55,6 +55,9 @@ class Server {
     explicit Server(const Plan &plan)
         : plan_(plan),
           listener_(perf::make_listener(plan.ps_ns, plan.transport, plan.ps, plan.workers.size())) {
+        if (!plan.tolerant) return;
+        set(LTP_PROFILE, plan.profile);
+        set(LTP_EPOCH_FLOWS, 8);
     }
 
     void accept_all() {
@@ -65,14 +68,6 @@ class Server {
                 int on = 1;
                 check(setsockopt(sock.get(), SOL_LTP, LTP_RECVRCVINFO, &on, sizeof(on)),
                       "LTP_RECVRCVINFO");
-                if (plan_.deadline_us) {
-                    ltp_thresholds th{};
-                    th.set = LTP_SET_LT | LTP_SET_DEADLINE;
-                    th.lt_us = plan_.lt_us;
-                    th.deadline_us = plan_.deadline_us;
-                    check(setsockopt(sock.get(), SOL_LTP, LTP_THRESHOLDS, &th, sizeof(th)),
-                          "LTP_THRESHOLDS");
-                }
             }
             sockets_.push_back(std::move(sock));
             buffers_.emplace_back(plan_.bytes);
@@ -112,6 +107,10 @@ class Server {
   private:
     const Plan &plan_;
     Fd listener_;
+    void set(int option, int value) {
+        check(setsockopt(listener_.get(), SOL_LTP, option, &value, sizeof(value)), "setsockopt");
+    }
+
     std::vector<Fd> sockets_;
     std::vector<std::vector<char>> buffers_;
     std::vector<std::size_t> received_;
@@ -167,8 +166,10 @@ int main(int argc, char **argv) try {
               perf::address(argv[3], 5000), split(argv[4]),
               std::stoul(argv[5]),          std::stoi(argv[6])};
     if (argc > 7) plan.pause_us = std::stol(argv[7]);
-    if (argc > 8) plan.tolerant = std::string_view(argv[8]) == "tolerant";
-    if (argc > 10) plan.lt_us = std::stoul(argv[9]), plan.deadline_us = std::stoul(argv[10]);
+    if (argc > 8) {
+        plan.tolerant = true;
+        plan.profile = argv[8] == std::string_view("wan") ? LTP_PROFILE_WAN : LTP_PROFILE_DCN;
+    }
     run(plan);
     return 0;
 } catch (const std::exception &error) {
