@@ -116,11 +116,11 @@ def test_changes_all_the_time(net: lab.Net, silent: bool, loss: str) -> None:
     mtus = itertools.cycle((1400, 1000, 1500, 576, 1280))
     while not all(got.done() for _, got, _ in jobs):
         time.sleep(0.2)
-        path.narrow(next(mtus))
+        path.narrow(next(mtus), both=True)
     for sent, got, data in jobs:
         assert sent.result() == size
         check_message(got.result(), data)
-    path.narrow(1500)
+    path.narrow(1500, both=True)
     path.carry(MIB)
     path.carry(MIB, back=True)
 
