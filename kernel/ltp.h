@@ -543,7 +543,8 @@ enum ltp_busy {
  * @probes: tail probes
  * @busy: enum ltp_busy
  * @cwnd_limited: the congestion window, not pacing, holds segments back
- * @dry: since a segment was last sent there was none to send
+ * @paused: since a segment was last sent none could be, pacing apart
+ * @dry: since then there was none to send
  * @starved: a sendmsg() that may not wait found no memory: POLLOUT waits for
  *	LTP_STARVED_NS
  * @fin_sent: a FIN was sent
@@ -588,6 +589,7 @@ struct ltp_tx {
 	u32 probes;
 	u8 busy;
 	bool cwnd_limited;
+	bool paused;
 	bool dry;
 	bool starved;
 	bool fin_sent;

@@ -128,12 +128,19 @@ static bool ltp_tx_window_closes(const struct ltp_tx *tx)
 	       tx->flight + tx->cc.mss > window;
 }
 
-/* After a time with nothing to send and nothing in flight. */
-static void ltp_tx_restart(struct ltp_tx *tx, u64 now)
+/*
+ * The first segment after a time in which none could leave. What pacing did not
+ * let out then is not made up for: that is for timers that are late. Idle is who
+ * had nothing to send, not whose pipe is empty.
+ */
+static void ltp_tx_resume(struct ltp_tx *tx, u64 now)
 {
-	ltp_pacing_restart(&tx->pacing, now);
-	if (tx->cc.ops->on_idle)
+	if (tx->paused && tx->sent)
+		ltp_pacing_restart(&tx->pacing, now);
+	if (tx->dry && !tx->flight && tx->sent && tx->cc.ops->on_idle)
 		tx->cc.ops->on_idle(&tx->cc, now, now - tx->last_sent_ns);
+	tx->paused = false;
+	tx->dry = false;
 }
 
 /* Gather the segments that may leave now, up to LTP_TRAIN of them. */
@@ -154,12 +161,11 @@ static int ltp_tx_train(struct sock *sk, struct list_head *train, u64 now)
 			if (!tx->cwnd_limited)
 				tx->app_limited = tx->delivered + tx->flight ?:
 						  1;
+			tx->paused = true;
 			tx->dry |= !ltp_tx_next(tx);
 			break;
 		}
-		if (tx->dry && !tx->flight && tx->sent)
-			ltp_tx_restart(tx, now);
-		tx->dry = false;
+		ltp_tx_resume(tx, now);
 		delay = ltp_pacing_delay(&tx->pacing, now);
 		if (delay) {
 			tx->cwnd_limited = false;
