@@ -119,11 +119,10 @@ void ltp_est_epoch(struct ltp_estimate *est)
 {
 	if (!est->flows)
 		return;
-	if (est->best.len && est->best.len >= est->largest / 2) {
+	if (est->best.len && est->best.len >= est->largest / 2)
 		est->last = est->best;
-	} else if (est->closed.len) {
+	else if (est->closed.len)
 		est->last = est->closed;
-	}
 	est->best = (struct ltp_measure){};
 	est->closed = (struct ltp_measure){};
 	est->flows = 0;
