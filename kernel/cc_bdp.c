@@ -76,6 +76,9 @@
  */
 #define BDP_YIELD_ROUNDS	16
 #define BDP_QUEUE_ROUNDS	64
+/* Longer than by the queues that others keep. */
+#define BDP_LONGER		3
+#define BDP_LONGER_NS		(100 * NSEC_PER_USEC)
 
 /*
  * A claim to what the ceiling allows shows in the delivery rate after so many
@@ -120,6 +123,7 @@ enum bdp_step {
  * @rtprop_ns: smallest RTT, 0: none measured
  * @rtprop_at_ns: when it was measured
  * @round_rtt_ns: smallest RTT in this round
+ * @yield_rtt_ns: smallest RTT since @queue_rounds was 1
  * @rtt_sum_ns: sum of its RTTs
  * @round_rate: largest delivery rate in this round
  * @round_end: the round ends with a packet sent when this was delivered
@@ -164,6 +168,7 @@ struct bdp {
 	u64 rtprop_ns;
 	u64 rtprop_at_ns;
 	u64 round_rtt_ns;
+	u64 yield_rtt_ns;
 	u64 rtt_sum_ns;
 	u64 round_rate;
 	u64 round_end;
@@ -400,10 +405,31 @@ static void bdp_judge_queue(const struct ltp_cc *cc, struct bdp *b)
 		b->empty = b->round_rtt_ns <=
 			   rtprop + rtprop / 512 + 10 * NSEC_PER_USEC;
 	}
-	if (!queue)
+	if (!queue) {
 		b->queue_rounds = 0;
-	else if (++b->queue_rounds == BDP_QUEUE_ROUNDS)
+		return;
+	}
+	if (++b->queue_rounds == BDP_QUEUE_ROUNDS)
 		b->queue_rounds = 1;
+	if (b->queue_rounds == 1)
+		b->yield_rtt_ns = U64_MAX;
+	b->yield_rtt_ns = min(b->yield_rtt_ns, b->round_rtt_ns);
+}
+
+/*
+ * All of our queue must have gone while we yielded. If each packet still takes
+ * several times as long the path has become longer; to wait for RTprop to expire
+ * would be seconds with next to nothing in flight.
+ */
+static void bdp_judge_path(struct bdp *b, u64 now)
+{
+	if (b->queue_rounds != BDP_YIELD_ROUNDS + 1 ||
+	    b->yield_rtt_ns == U64_MAX ||
+	    b->yield_rtt_ns < BDP_LONGER * b->rtprop_ns + BDP_LONGER_NS)
+		return;
+	b->rtprop_ns = b->yield_rtt_ns;
+	b->rtprop_at_ns = now;
+	b->queue_rounds = 0;
 }
 
 /* At the end of a round: is more lost than the path loses by itself? */
@@ -474,6 +500,7 @@ static void bdp_end_round(struct ltp_cc *cc, struct bdp *b, u64 now)
 	bool congested;
 
 	bdp_judge_queue(cc, b);
+	bdp_judge_path(b, now);
 	congested = bdp_judge_loss(cc, b);
 	bdp_judge_claim(cc, b);
 	if (bdp_is_bound(cc, b))

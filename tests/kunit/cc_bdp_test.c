@@ -226,6 +226,13 @@ static void bdp_longer(struct kunit *test)
 
 	link_run(link, 100 * MS);
 	KUNIT_EXPECT_LE(test, info_of(&link->sender[0].cc).rtprop_us, 1200);
+	link->rtt_ns = 2 * MS;
+	link_run(link, 11 * NSEC_PER_SEC);
+	KUNIT_EXPECT_GE(test, info_of(&link->sender[0].cc).rtprop_us, 2000);
+	/* Much longer: that it is not a queue shows when it does not go. */
+	link->rtt_ns = 10 * MS;
+	link_run(link, NSEC_PER_SEC);
+	KUNIT_EXPECT_GE(test, info_of(&link->sender[0].cc).rtprop_us, 10000);
 	link->rtt_ns = 5 * MS;
 	link_run(link, 11 * NSEC_PER_SEC);
 	KUNIT_EXPECT_GE(test, info_of(&link->sender[0].cc).rtprop_us, 5000);

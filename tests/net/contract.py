@@ -32,6 +32,7 @@ KINDS = ("ltp", "tcp")
 HERE, THERE, NOWHERE = "10.1.0.1", "10.1.0.2", "10.1.0.9"
 
 SOL = socket.SOL_SOCKET
+TCP_FIN_WAIT2 = 5
 SIOCATMARK, UNKNOWN_IOCTL = 0x8905, 0x89E0
 MSG_FASTOPEN, MSG_ZEROCOPY, MSG_PROBE, MSG_UNKNOWN = 0x20000000, 0x4000000, 0x10, 0x1000000
 MSG_ERRQUEUE = socket.MSG_ERRQUEUE
@@ -152,6 +153,9 @@ def shut_wr(stage: Stage, kind: str) -> socket.socket:
     sock.shutdown(socket.SHUT_WR)
     assert stage.peer is not None
     wait(stage.peer, select.POLLRDHUP)
+    if kind == "tcp":  # SIOCOUTQ counts its FIN until that is acknowledged
+        info = socket.IPPROTO_TCP, socket.TCP_INFO, 1
+        lab.until(lambda: sock.getsockopt(*info)[0] == TCP_FIN_WAIT2, "its FIN is acknowledged")
     return sock
 
 

@@ -204,7 +204,7 @@ def test_header(bench: Bench, kind: int) -> None:
             bench.expect(good.but(tag=good.tag ^ 1 << bit), "DropTag", proven)
     for wrong in (0, 15, 16, 128, 255):
         bench.expect(good.but(type=wrong), "DropType", False)
-    allowed = {DATA: 0xF, ACK: 0x3, GIVEUP: wire.TOLERANT, RESET: wire.REFLECT}.get(kind, 0)
+    allowed = {DATA: 0xF, ACK: 0x7, GIVEUP: wire.TOLERANT, RESET: wire.REFLECT}.get(kind, 0)
     for bit in range(8):
         if not allowed & 1 << bit:
             bench.expect(good.but(flags=good.flags | 1 << bit), "DropFlags", proven)
