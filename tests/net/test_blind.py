@@ -117,7 +117,10 @@ def test_forged_packets(net: lab.Net) -> None:
         lab.until(lambda: sum(moved.drops().values()) >= count, "all forged packets are dropped")
         assert moved["DropTag"] >= count * 9 // 10
         assert moved["AssocReset"] == 0
-        assert set(moved.drops()) <= {"DropTag", "DropSocketBacklog", "DropRcvbuf"}
+        # What the sender itself sent once too often may come after the end of its flow.
+        assert moved["DropFlowClosed"] <= moved["Retransmitted"]
+        late = {"DropSocketBacklog", "DropRcvbuf", "DropFlowClosed"}
+        assert set(moved.drops()) <= {"DropTag"} | late
     assert pair.rx.info().state == pair.tx.info().state == ltp.ESTABLISHED
 
 
