@@ -9,7 +9,6 @@ import sys
 import pytest
 import torch
 
-import ltp_torch
 from conftest import BUILT, ROOT, Wire, in_namespace, in_thread
 
 import fashion
@@ -67,7 +66,7 @@ def test_replicas_are_equal_over_tcp(data):
 def test_ltp_without_loss_is_tcp_to_the_bit(data):
     tcp, _ = over_tcp(data)
     # Nothing lost and nothing closed early: thresholds that adapt would not wait for the slowest.
-    server = LtpServer("127.0.0.1", 5002, 30, ltp_torch.Thresholds(1.0, 0, 0))
+    server = LtpServer("127.0.0.1", 5002, 30, Thresholds(1.0, 0, 0))
     workers = [LtpWorker("127.0.0.1", 5002, rank, 30) for rank in range(WORKERS)]
     ltp, replicas = train(server, workers, data)
     check(ltp, replicas)
