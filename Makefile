@@ -13,7 +13,7 @@ A ?=
 # How the lab's Debian sees this directory
 LAB_BUILD := /ltp/build/lab
 run := scripts/lab/run
-pytest := /ltp/tests/twice
+pytest := python3 -m pytest -q -p no:cacheprovider
 plain := $(run) --kernel plain --
 
 .PHONY: all modules userspace tools lab lab-programs demo check check-kunit check-lib check-net check-matrix check-torch check-kernels \
