@@ -328,7 +328,9 @@ EXPORT_SYMBOL_IF_KUNIT(ltp_loss_probed);
  * @max_ack_delay_ns: how long the peer may hold an ACK back
  *
  * RFC 9002, 6.2.1. There is no minimum but the granularity: the handshake's
- * sample and rttvar carry the rest, and a probe too many is one packet.
+ * sample and rttvar carry the rest, and a probe too many is one packet. It
+ * doubles LTP_PTO_DOUBLINGS times only: where a third of all packets is lost, a
+ * row of ten in vain is no rarity, and one packet in 256 such times is no load.
  *
  * Return: ns, at most LTP_PTO_MAX_NS.
  */
@@ -339,6 +341,7 @@ u64 ltp_loss_pto(const struct ltp_loss *loss, u64 max_ack_delay_ns)
 	if (loss->srtt_ns)
 		pto = loss->srtt_ns + min_t(u64, max_ack_delay_ns, LTP_PTO_MAX_NS) +
 		      max_t(u64, 4 * loss->rttvar_ns, LTP_GRANULARITY_NS);
-	return min_t(u64, pto << loss->backoff, LTP_PTO_MAX_NS);
+	pto <<= min_t(u8, loss->backoff, LTP_PTO_DOUBLINGS);
+	return min_t(u64, pto, LTP_PTO_MAX_NS);
 }
 EXPORT_SYMBOL_IF_KUNIT(ltp_loss_pto);

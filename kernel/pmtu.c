@@ -28,6 +28,7 @@
 #define PMTU_MAX	65535
 #define PMTU_NONE	U32_MAX
 #define PMTU_BACKOFF_MAX 16
+#define PMTU_WHOLE_MAX	6
 /* How much of the past says how much is lost; less than the first says nothing. */
 #define PMTU_SEEN_MIN	16
 #define PMTU_SEEN_MAX	256
@@ -76,6 +77,8 @@ static void pmtu_stop(struct ltp_pmtu *p)
 	p->owed = false;
 	p->cut = 0;
 	p->cut_tries = 0;
+	p->pieces_lost = 0;
+	p->whole_tries = 0;
 	p->whole = false;
 	p->lost_size = PMTU_NONE;
 }
@@ -240,6 +243,22 @@ static bool pmtu_is_trial(const struct ltp_pmtu *p, u32 size, u64 sent_ns)
 	return p->trial_ns == sent_ns && p->trial == size;
 }
 
+/*
+ * Cut to fragments what is in doubt arrives, but if a third of all packets is
+ * lost hardly any is ever complete, and such a path may well have been taken
+ * for a black hole in error: after one that was lost the next leaves whole,
+ * less often each time.
+ */
+static bool pmtu_again_whole(struct ltp_pmtu *p)
+{
+	if (p->never_cuts || p->pieces_lost < BIT(p->whole_tries))
+		return false;
+	p->pieces_lost = 0;
+	if (p->whole_tries < PMTU_WHOLE_MAX)
+		p->whole_tries++;
+	return true;
+}
+
 /**
  * ltp_pmtu_df() - may a data packet carry don't-fragment?
  * @p: state of the association
@@ -248,8 +267,8 @@ static bool pmtu_is_trial(const struct ltp_pmtu *p, u32 size, u64 sent_ns)
  * @now: time in ns
  * @timeout_ns: time after which an ACK is overdue
  *
- * As long as @size is in doubt only one packet at a time does, and never one
- * that is sent again: what was lost for its size arrives the second time.
+ * As long as @size is in doubt only one packet at a time does, and not one that
+ * is sent again, mostly: what was lost for its size arrives the second time.
  *
  * Return: whether it may
  */
@@ -258,11 +277,13 @@ bool ltp_pmtu_df(struct ltp_pmtu *p, u32 size, bool fresh, u64 now,
 {
 	if (size <= p->confirmed)
 		return true;
-	if (!fresh || p->state != LTP_PMTU_CONFIRM || size > p->size)
-		return false;
 	/* Its flow may have been closed: then nobody says what became of it. */
-	if (p->owed || (p->trial_ns && now - p->trial_ns <
-				       LTP_PMTU_TRIAL_TIMEOUTS * timeout_ns))
+	if (size > p->ceiling || p->owed ||
+	    (p->trial_ns && now - p->trial_ns <
+			    LTP_PMTU_TRIAL_TIMEOUTS * timeout_ns))
+		return false;
+	if (!(fresh && p->state == LTP_PMTU_CONFIRM && size <= p->size) &&
+	    !pmtu_again_whole(p))
 		return false;
 	p->trial_ns = now;
 	p->trial = size;
@@ -394,8 +415,13 @@ int ltp_pmtu_lost(struct ltp_pmtu *p, u32 size, u64 sent_ns, bool df, u64 now)
 	bool trial = pmtu_is_trial(p, size, sent_ns);
 
 	if (!df) {
+		if (ltp_pmtu_cut(p, size) && p->pieces_lost < U8_MAX)
+			p->pieces_lost++;
 		/* What was sent after the trial is overdue: so is the trial. */
-		if (p->trial_ns && sent_ns >= p->trial_ns) {
+		if (p->trial_ns && sent_ns >= p->trial_ns &&
+		    p->trial > p->size) {
+			p->trial_ns = 0; /* as was thought */
+		} else if (p->trial_ns && sent_ns >= p->trial_ns) {
 			p->trial_ns = 0;
 			p->lost_size = min(p->lost_size, p->trial);
 			p->owed = true;
@@ -419,7 +445,9 @@ int ltp_pmtu_lost(struct ltp_pmtu *p, u32 size, u64 sent_ns, bool df, u64 now)
 	}
 	if (trial)
 		p->trial_ns = 0;
-	if (size <= p->min || size > p->size || sent_ns <= p->passed_ns) {
+	if (size > p->size)
+		return 0; /* left before that was known */
+	if (size <= p->min || sent_ns <= p->passed_ns) {
 		pmtu_saw(p, true);
 		return 0;
 	}

@@ -56,6 +56,8 @@ enum ltp_pmtu_state {
  * @cut: what is in doubt is cut before it leaves, as no router does it: 1 to
  *	the base, 2 to the minimum
  * @cut_tries: losses that speak for the next step
+ * @pieces_lost: of what is larger than @size, and was cut, since one left whole
+ * @whole_tries: how often that was in vain
  */
 struct ltp_pmtu {
 	u64 raise_ns;
@@ -86,6 +88,8 @@ struct ltp_pmtu {
 	bool never_cuts;
 	u8 cut;
 	u8 cut_tries;
+	u8 pieces_lost;
+	u8 whole_tries;
 };
 
 /* What a call has found out, a set of bits. */

@@ -302,24 +302,39 @@ u64 ltp_tx_due(struct sock *sk)
 				ltp_loss_pto(&tx->loss, delay));
 }
 
-/* Ask with the segment sent last: the answer tells of all sent before. */
-static void ltp_tx_probe(struct sock *sk, u64 now)
+/* A segment in flight is sent again, and its ACK at once. */
+static void ltp_tx_ask(struct sock *sk, struct ltp_seg *seg, u64 now)
 {
-	struct ltp_tx *tx = &ltp_sk(sk)->tx;
-	struct ltp_seg *seg = list_last_entry(&tx->in_flight, struct ltp_seg,
-					      link);
 	LIST_HEAD(train);
 
-	tx->probes++;
-	ltp_mib_inc(sock_net(sk), LTP_MIB_TAIL_PROBES);
 	seg->ack_now = 1;
 	seg->was_lost = 0;
-	ltp_loss_past(&tx->loss, seg->pn, seg->sent_ns);
+	ltp_loss_past(&ltp_sk(sk)->tx.loss, seg->pn, seg->sent_ns);
 	ltp_path_lost(sk, seg, now);
 	ltp_tx_stamp(sk, seg, now);
 	list_move_tail(&seg->link, &train);
 	ltp_output_train(sk, &train, now);
 	seg->ack_now = 0;
+}
+
+/*
+ * Ask with the segment sent last: the answer tells of all sent before. If that
+ * was in vain, with the one sent first as well (RFC 9002, 6.2.4): it is two
+ * losses, or two lost answers, that wait for a doubled time then.
+ */
+static void ltp_tx_probe(struct sock *sk, u64 now)
+{
+	struct ltp_tx *tx = &ltp_sk(sk)->tx;
+	struct ltp_seg *first = list_first_entry(&tx->in_flight, struct ltp_seg,
+						 link);
+	struct ltp_seg *last = list_last_entry(&tx->in_flight, struct ltp_seg,
+					       link);
+
+	tx->probes++;
+	ltp_mib_inc(sock_net(sk), LTP_MIB_TAIL_PROBES);
+	if (tx->loss.backoff > 1 && first != last)
+		ltp_tx_ask(sk, first, now);
+	ltp_tx_ask(sk, last, now);
 }
 
 /**

@@ -549,9 +549,15 @@ static void loss_pto(struct kunit *test)
 		KUNIT_ASSERT_LE(test, ltp_loss_pto(&loss, MS), LTP_PTO_MAX_NS);
 		KUNIT_ASSERT_GE(test, ltp_loss_pto(&loss, MS), pto);
 	}
-	KUNIT_EXPECT_EQ(test, ltp_loss_pto(&loss, MS), LTP_PTO_MAX_NS);
+	KUNIT_EXPECT_EQ(test, ltp_loss_pto(&loss, MS), pto << LTP_PTO_DOUBLINGS);
 	ltp_loss_acked(&loss);
 	KUNIT_EXPECT_EQ(test, ltp_loss_pto(&loss, MS), pto);
+
+	/* Ten seconds at most, whatever the path. */
+	ltp_loss_rtt(&loss, 1000 * MS, 0);
+	for (i = 0; i < 8; i++)
+		ltp_loss_probed(&loss);
+	KUNIT_EXPECT_EQ(test, ltp_loss_pto(&loss, MS), LTP_PTO_MAX_NS);
 
 	/* Before there is a sample too. */
 	ltp_loss_init(&loss);

@@ -705,6 +705,73 @@ static void pmtu_error(struct kunit *test)
 	expect_found(test, &w, 1500);
 }
 
+/*
+ * What is lost in pieces is tried whole, less and less often, by one at a time;
+ * and if that arrives it was no black hole.
+ */
+static void pmtu_whole_again(struct kunit *test)
+{
+	u32 i, pieces, whole;
+	struct path w;
+	u64 sent;
+
+	path_init(&w, MIN4, 9000, 9000);
+	KUNIT_EXPECT_TRUE(test, path_settles(&w, 1));
+	w.loss = 100;
+	while (!w.holes) {
+		sent = w.now;
+		ltp_pmtu_df(&w.p, 9000, true, sent, TIMEOUT);
+		path_events(&w, ltp_pmtu_lost(&w.p, 9000, sent, true, w.now));
+		path_events(&w, ltp_pmtu_alive(&w.p));
+		w.now += TIMEOUT;
+	}
+	KUNIT_EXPECT_EQ(test, w.p.size, LTP_PMTU_BASE_SIZE);
+	KUNIT_EXPECT_FALSE(test, ltp_pmtu_df(&w.p, 9000, false, w.now, TIMEOUT));
+	for (whole = 0; whole < 9; whole++) {
+		for (pieces = 0; pieces < 1000; pieces++) {
+			w.now += TIMEOUT;
+			if (ltp_pmtu_df(&w.p, 9000, false, w.now, TIMEOUT))
+				break;
+			KUNIT_EXPECT_EQ(test, ltp_pmtu_cut(&w.p, 9000), w.p.size);
+			ltp_pmtu_lost(&w.p, 9000, w.now, false, w.now);
+		}
+		KUNIT_EXPECT_EQ(test, pieces, BIT(min(whole, 6)));
+		/* One at a time. */
+		for (i = 0; i < 100; i++) {
+			ltp_pmtu_lost(&w.p, 9000, w.now - 1, false, w.now);
+			KUNIT_EXPECT_FALSE(test, ltp_pmtu_df(&w.p, 9000, false,
+							     w.now, TIMEOUT));
+		}
+		w.p.pieces_lost = 0;
+		ltp_pmtu_lost(&w.p, 9000, w.now, true, w.now);
+	}
+	for (i = 0; i < 64; i++)
+		ltp_pmtu_lost(&w.p, 9000, w.now, false, w.now);
+	KUNIT_EXPECT_TRUE(test, ltp_pmtu_df(&w.p, 9000, false, w.now, TIMEOUT));
+	ltp_pmtu_arrived(&w.p, w.now);
+	KUNIT_EXPECT_EQ(test, w.p.size, 9000);
+	KUNIT_EXPECT_EQ(test, w.p.confirmed, 9000);
+	KUNIT_EXPECT_EQ(test, w.p.state, LTP_PMTU_COMPLETE);
+}
+
+/* What left before it was known to be too large says nothing of the path. */
+static void pmtu_left_before(struct kunit *test)
+{
+	struct path w;
+	u32 i;
+
+	path_init(&w, MIN4, 1500, 1400);
+	KUNIT_EXPECT_TRUE(test, path_settles(&w, 100));
+	expect_found(test, &w, 1400);
+	for (i = 0; i < 100; i++)
+		ltp_pmtu_acked(&w.p, 500, w.now, true, w.now);
+	i = w.p.seen_lost;
+	ltp_pmtu_lost(&w.p, 1500, w.now - RTT, true, w.now);
+	KUNIT_EXPECT_EQ(test, w.p.seen_lost, i);
+	ltp_pmtu_lost(&w.p, 500, w.now - RTT, true, w.now);
+	KUNIT_EXPECT_EQ(test, w.p.seen_lost, i + 1);
+}
+
 /* Losses that have nothing to do with sizes. */
 static void pmtu_lossy(struct kunit *test)
 {
@@ -838,6 +905,8 @@ static struct kunit_case pmtu_cases[] = {
 	KUNIT_CASE(pmtu_spurious),
 	KUNIT_CASE(pmtu_idle_search),
 	KUNIT_CASE(pmtu_error),
+	KUNIT_CASE(pmtu_whole_again),
+	KUNIT_CASE(pmtu_left_before),
 	KUNIT_CASE(pmtu_lossy),
 	KUNIT_CASE(pmtu_cautious),
 	KUNIT_CASE(pmtu_anything),
