@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // libltp on real sockets over loopback; needs the module.
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <ltp/gather.hpp>
 #include <ltp/socket.hpp>
@@ -127,6 +129,9 @@ TEST(sockets_a_message_outlives_a_timeout) {
     Pair p;
     const auto sent = pattern(50000000, 3);
     std::vector<char> got(sent.size());
+    // It takes a quarter of a second, whatever the machine: many times what a receive() waits.
+    const std::uint64_t pace = 200000000;
+    CHECK(::setsockopt(p.client.fd(), SOL_SOCKET, SO_MAX_PACING_RATE, &pace, sizeof(pace)) == 0);
     std::thread sender([&] { p.client.send(sent.data(), sent.size(), {}, kSoon); });
     std::optional<RcvInfo> info;
     int timeouts = 0;

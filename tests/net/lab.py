@@ -36,6 +36,7 @@ MNT_DETACH = 2
 SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNETMASK, SIOCSIFMTU = 0x8914, 0x8916, 0x891C, 0x8922
 SIOCGIFHWADDR, SIOCGIFINDEX, SIOCSARP, SIOCETHTOOL = 0x8927, 0x8933, 0x8955, 0x8946
 IFF_UP = 1
+IFA_F_TENTATIVE = 0x40
 ARPHRD_ETHER, ATF_COM, ATF_PERM = 1, 2, 4
 ETHTOOL_STXCSUM, ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO = 0x17, 0x1F, 0x24, 0x2C
 
@@ -219,6 +220,14 @@ class Host:
         )
         fcntl.ioctl(self._control, SIOCSARP, request)
 
+    def await_addrs6(self) -> None:
+        """Until no IPv6 address is tentative: a work queue ends that, even without detection."""
+        def tentative() -> bool:
+            with open("/proc/thread-self/net/if_inet6", encoding="ascii") as file:
+                return any(int(line.split()[4], 16) & IFA_F_TENTATIVE for line in file)
+
+        until(lambda: not self.enter(tentative), "IPv6 addresses may be used")
+
     def ip(self, *words: str) -> str:
         return run("ip", "-n", self.name, *words)
 
@@ -270,12 +279,17 @@ class Net:
             host.set_addr(host.addr4)
         host.up("lo")
         if self.way.v6:
-            host.sysctl("ipv6/conf/e0/accept_dad", 0)  # addresses are there at once
+            host.sysctl("ipv6/conf/e0/accept_dad", 0)  # addresses are there soon
         host.up("e0")
         if self.way.v6 and host.addr4:
             host.set_addr6(addr6(host.addr4))
         if self.way.encap and host.addr4:
             host.family.set_config(encap_port=self.way.encap, encap_peer=self.way.encap)
+
+    def _await_addrs(self, *hosts: Host) -> None:
+        if self.way.v6:
+            for host in hosts:
+                host.await_addrs6()
 
     def alone(self) -> Host:
         """A host with nothing but its loopback interface."""
@@ -299,6 +313,7 @@ class Net:
         run("ip", "-batch", "-", stdin="\n".join(batch))
         for host in a, b:
             self._configure(host, mtu)
+        self._await_addrs(a, b)
         return a, b
 
     def star(self, count: int, mtu: int = 1500) -> list[Host]:
@@ -327,6 +342,7 @@ class Net:
         for i, host in enumerate(hosts):
             self._configure(host, mtu)
             switch.offloads_off(f"p{i + 1}")
+        self._await_addrs(*hosts)
         return hosts
 
     def routed(
@@ -362,6 +378,7 @@ class Net:
             host.ip("route", "add", "default", "via", gateway)
             if self.way.v6:
                 host.ip("route", "add", "default", "via", addr6(gateway))
+        self._await_addrs(a, b, router)
         return a, b, router
 
     def pair(self, mtu: int = 1500, port: int = 5000) -> "Pair":

@@ -355,6 +355,8 @@ def test_link_local(net: lab.Net) -> None:
         host.down(dev)
         host.up(dev)
         host.set_addr6(addr, dev, 64)
+    for host in here, left, right:
+        host.await_addrs6()
     index = {dev: here.index(dev) for dev in ("e0", "e1")}
     six = Kind(here, False)
 
@@ -602,6 +604,8 @@ def test_router_with_a_narrow_link(net: lab.Net) -> None:
         host.offloads_off(dev)
         host.up(dev)
         host.set_addr6(addr, dev, 64)
+    for host in a, b, router:
+        host.await_addrs6()
     a.ip("route", "add", "default", "via", "fd01::2")
     b.ip("route", "add", "default", "via", "fd02::1")
     listener = b.socket()
