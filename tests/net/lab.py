@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import fcntl
 import itertools
+import json
 import os
 import socket
 import struct
@@ -33,9 +34,10 @@ MIB = 1 << 20
 
 CLONE_NEWNET = 0x40000000
 MNT_DETACH = 2
-SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNETMASK, SIOCSIFMTU = 0x8914, 0x8916, 0x891C, 0x8922
+SIOCGIFFLAGS, SIOCSIFFLAGS, SIOCSIFADDR = 0x8913, 0x8914, 0x8916
+SIOCSIFNETMASK, SIOCSIFMTU = 0x891C, 0x8922
 SIOCGIFHWADDR, SIOCGIFINDEX, SIOCSARP, SIOCETHTOOL = 0x8927, 0x8933, 0x8955, 0x8946
-IFF_UP = 1
+IFF_UP, IFF_RUNNING = 1, 0x40
 IFA_F_TENTATIVE = 0x40
 ARPHRD_ETHER, ATF_COM, ATF_PERM = 1, 2, 4
 ETHTOOL_STXCSUM, ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO = 0x17, 0x1F, 0x24, 0x2C
@@ -74,6 +76,12 @@ def until(condition: Callable[[], T], what: str, seconds: float = 10) -> T:
         if time.monotonic() > end:
             raise AssertionError(f"waited in vain until {what}")
         time.sleep(0.001)
+
+
+def forwarding(switch: "Host") -> int:
+    """How many ports of a bridge do."""
+    ports = json.loads(run("bridge", "-n", switch.name, "-json", "link"))
+    return sum(port["state"] == "forwarding" for port in ports)
 
 
 class Host:
@@ -220,6 +228,14 @@ class Host:
         )
         fcntl.ioctl(self._control, SIOCSARP, request)
 
+    def await_carrier(self, dev: str = "e0") -> None:
+        """Until the queue of an interface is active: before that, what leaves is dropped."""
+        def running() -> bool:
+            flags = struct.unpack_from("=h", self.ioctl(SIOCGIFFLAGS, dev, b""))[0]
+            return bool(flags & IFF_RUNNING)
+
+        until(running, f"{dev} of {self.name} has a carrier")
+
     def await_addrs6(self) -> None:
         """Until no IPv6 address is tentative: a work queue ends that, even without detection."""
         def tentative() -> bool:
@@ -286,9 +302,10 @@ class Net:
         if self.way.encap and host.addr4:
             host.family.set_config(encap_port=self.way.encap, encap_peer=self.way.encap)
 
-    def _await_addrs(self, *hosts: Host) -> None:
-        if self.way.v6:
-            for host in hosts:
+    def _await_ready(self, *hosts: Host) -> None:
+        for host in hosts:
+            host.await_carrier()
+            if self.way.v6:
                 host.await_addrs6()
 
     def alone(self) -> Host:
@@ -313,7 +330,7 @@ class Net:
         run("ip", "-batch", "-", stdin="\n".join(batch))
         for host in a, b:
             self._configure(host, mtu)
-        self._await_addrs(a, b)
+        self._await_ready(a, b)
         return a, b
 
     def star(self, count: int, mtu: int = 1500) -> list[Host]:
@@ -342,7 +359,8 @@ class Net:
         for i, host in enumerate(hosts):
             self._configure(host, mtu)
             switch.offloads_off(f"p{i + 1}")
-        self._await_addrs(*hosts)
+        self._await_ready(*hosts)
+        until(lambda: forwarding(switch) == count, "all ports of the switch forward")
         return hosts
 
     def routed(
@@ -378,7 +396,11 @@ class Net:
             host.ip("route", "add", "default", "via", gateway)
             if self.way.v6:
                 host.ip("route", "add", "default", "via", addr6(gateway))
-        self._await_addrs(a, b, router)
+        self._await_ready(a, b)
+        for dev in "r0", "r1":
+            router.await_carrier(dev)
+        if self.way.v6:
+            router.await_addrs6()
         return a, b, router
 
     def pair(self, mtu: int = 1500, port: int = 5000) -> "Pair":

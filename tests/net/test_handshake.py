@@ -268,7 +268,7 @@ def test_replays_of_many(far: Wire) -> None:
             far.net.sockets.append(listener.accept()[0])
     far.flush()
     # Who asks for another one gets in.
-    far.connect(6999, body_tag=5)
+    far.connect(6999, body_tag=6)
     far.net.sockets.append(listener.accept()[0])
 
 
