@@ -47,7 +47,9 @@ static bool ltp_icmp_ours(const struct ltp_sock *lp,
 {
 	if (lp->phase == LTP_CLOSED || icmp->tag != lp->peer_tag)
 		return false;
-	return !icmp->has_pn || !ltp_assoc_is_open(lp) ||
+	/* A router gives fragments up after a minute: that is late, and no harm. */
+	return icmp->kind == LTP_ICMP_IGNORED || !icmp->has_pn ||
+	       !ltp_assoc_is_open(lp) ||
 	       (ltp_before(icmp->pn, lp->tx.pn) &&
 		lp->tx.pn - icmp->pn <= LTP_ICMP_PACKETS);
 }

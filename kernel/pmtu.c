@@ -29,6 +29,8 @@
 #define PMTU_NONE	U32_MAX
 #define PMTU_BACKOFF_MAX 16
 #define PMTU_WHOLE_MAX	6
+/* One in so many losses in a row is an accident where nothing is known to be wrong. */
+#define PMTU_DOUBT_ODDS	1000
 /* How much of the past says how much is lost; less than the first says nothing. */
 #define PMTU_SEEN_MIN	16
 #define PMTU_SEEN_MAX	256
@@ -79,6 +81,7 @@ static void pmtu_stop(struct ltp_pmtu *p)
 	p->cut_tries = 0;
 	p->pieces_lost = 0;
 	p->whole_tries = 0;
+	p->row = 0;
 	p->whole = false;
 	p->lost_size = PMTU_NONE;
 }
@@ -122,6 +125,23 @@ static u32 pmtu_tries(const struct ltp_pmtu *p, int ways)
 			break;
 		chance = chance * (PMTU_ONE - arrive) >> PMTU_SHIFT;
 	}
+	return n;
+}
+
+/*
+ * How many losses in a row make a doubt: one, unless packets are lost all the
+ * time. A doubt costs fragments, in IPv6 of all that leaves, and what left in
+ * two fragments that were both damaged may have a good checksum.
+ */
+static u32 pmtu_row(const struct ltp_pmtu *p)
+{
+	u64 chance = PMTU_ONE;
+	u32 n;
+
+	if (p->seen < PMTU_SEEN_MIN || !p->seen_lost)
+		return 1;
+	for (n = 0; n < LTP_PMTU_MOST_PROBES && chance > PMTU_ONE / PMTU_DOUBT_ODDS; n++)
+		chance = div_u64(chance * (p->seen_lost + 1), p->seen + 1);
 	return n;
 }
 
@@ -336,6 +356,7 @@ static void pmtu_passed(struct ltp_pmtu *p, u32 size, u64 sent_ns, u64 now)
 	if (p->lost_size == PMTU_NONE ? size >= p->confirmed :
 					size >= p->lost_size) {
 		p->passed_ns = max(p->passed_ns, sent_ns);
+		p->row = 0;
 		p->lost_size = PMTU_NONE;
 		p->owed = false;
 		p->cut = 0;
@@ -458,9 +479,13 @@ int ltp_pmtu_lost(struct ltp_pmtu *p, u32 size, u64 sent_ns, bool df, u64 now)
 			return 0;
 		break;
 	case LTP_PMTU_SEARCH:
-		p->raise_ns = now; /* to be resumed */
-		fallthrough;
 	case LTP_PMTU_COMPLETE:
+		if (++p->row < pmtu_row(p)) {
+			pmtu_saw(p, true);
+			return 0;
+		}
+		if (p->state == LTP_PMTU_SEARCH)
+			p->raise_ns = now; /* to be resumed */
 		pmtu_stop(p);
 		p->state = LTP_PMTU_CONFIRM;
 		p->alive = false;

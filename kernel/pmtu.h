@@ -56,6 +56,7 @@ enum ltp_pmtu_state {
  * @cut: what is in doubt is cut before it leaves, as no router does it: 1 to
  *	the base, 2 to the minimum
  * @cut_tries: losses that speak for the next step
+ * @row: packets in a row that were lost and not yet doubted for their size
  * @pieces_lost: of what is larger than @size, and was cut, since one left whole
  * @whole_tries: how often that was in vain
  */
@@ -88,6 +89,7 @@ struct ltp_pmtu {
 	bool never_cuts;
 	u8 cut;
 	u8 cut_tries;
+	u8 row;
 	u8 pieces_lost;
 	u8 whole_tries;
 };

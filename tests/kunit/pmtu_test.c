@@ -754,6 +754,49 @@ static void pmtu_whole_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w.p.state, LTP_PMTU_COMPLETE);
 }
 
+/* A doubt costs: on a path that loses a third of all packets it takes seven in a row. */
+static void pmtu_rows(struct kunit *test)
+{
+	static const struct {
+		u32 percent, row;
+	} known[] = { { 0, 1 }, { 1, 2 }, { 10, 4 }, { 30, 7 }, { 60, 16 } };
+	u32 i, k;
+
+	for (i = 0; i < ARRAY_SIZE(known); i++) {
+		struct path w;
+
+		path_init(&w, MIN6, 1500, 1500);
+		KUNIT_EXPECT_TRUE(test, path_settles(&w, 1));
+		for (k = 0; k < 100; k++) {
+			w.now += RTT;
+			if (k < known[i].percent)
+				ltp_pmtu_lost(&w.p, 1000, w.now, true, w.now);
+			else
+				ltp_pmtu_acked(&w.p, 1000, w.now, true, w.now);
+		}
+		for (k = 1; k < 20; k++) {
+			w.now += RTT;
+			if (ltp_pmtu_lost(&w.p, 1500, w.now, true, w.now) &
+			    LTP_PMTU_EV_DOUBT)
+				break;
+		}
+		KUNIT_EXPECT_EQ_MSG(test, k, known[i].row, "%u %%",
+				    known[i].percent);
+		/* Not in a row: no doubt. */
+		path_init(&w, MIN6, 1500, 1500);
+		KUNIT_EXPECT_TRUE(test, path_settles(&w, 1));
+		w.p.seen = 100;
+		w.p.seen_lost = 30;
+		for (k = 0; k < 100; k++) {
+			w.now += RTT;
+			KUNIT_EXPECT_EQ(test, ltp_pmtu_lost(&w.p, 1500, w.now,
+							    true, w.now), 0);
+			w.now += RTT;
+			ltp_pmtu_acked(&w.p, 1500, w.now, true, w.now);
+		}
+	}
+}
+
 /* What left before it was known to be too large says nothing of the path. */
 static void pmtu_left_before(struct kunit *test)
 {
@@ -907,6 +950,7 @@ static struct kunit_case pmtu_cases[] = {
 	KUNIT_CASE(pmtu_error),
 	KUNIT_CASE(pmtu_whole_again),
 	KUNIT_CASE(pmtu_left_before),
+	KUNIT_CASE(pmtu_rows),
 	KUNIT_CASE(pmtu_lossy),
 	KUNIT_CASE(pmtu_cautious),
 	KUNIT_CASE(pmtu_anything),

@@ -244,6 +244,7 @@ class Assoc:
         self.my_tag, self.host_tag = my_tag, host_tag
         self.flow, self.pn = mine["flow"], mine["body_pn"]
         self.host_flow = host["flow"]
+        self.done: set[int] = set()  # flows of the host of which everything was acknowledged
 
     def packet(self, kind: int, **fields: int) -> Packet:
         """A packet of this association, with the next number."""

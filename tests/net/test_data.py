@@ -166,7 +166,9 @@ def test_mtu(net: lab.Net, mtu: int) -> None:
         got = transfer(pair.tx, rx, net, blob(MIB)[:size])
         assert got.rcvmap.seg_size == seg
         check_message(got, blob(MIB)[:size])
-    assert fragments(pair.tx_host) == 0
+    # But a tail probe that is too early, on a slow machine, is cut as long as its size is in doubt.
+    again = pair.tx_host.counters()["Retransmitted"]
+    assert not fragments(pair.tx_host) or (again and lab.KERNEL != "plain")
 
 
 def fragments(host: lab.Host) -> int:

@@ -44,8 +44,9 @@ UNDAMAGED = {
     "DropFlowClosed", "DropFlowUnknown", "DropState", "DropAckInvalid", "DropFlowLimit",
     "DropSocketBacklog",
 }
-# And to damaged ones. An Ethernet address has no checksum here: some become a multicast's.
-DAMAGED = {"DropChecksum", "DropNoAssoc"}
+# And to damaged ones. An Ethernet address has no checksum here: some become a multicast's. Nor has
+# IPv6's header: some become shorter than a packet can be.
+DAMAGED = {"DropChecksum", "DropNoAssoc", "DropShort"}
 
 
 @dataclasses.dataclass(frozen=True)
