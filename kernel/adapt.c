@@ -214,7 +214,6 @@ void ltp_adapt_end(struct sock *sk, struct ltp_flow_rx *flow, u64 now)
 {
 	struct ltp_sock *lp = ltp_sk(sk);
 	struct ltp_rx *rx = &lp->rx;
-	u32 epoch = ltp_policy(sk)->epoch;
 
 	if (ltp_est_flow(&rx->est, flow->len, flow->map.segs,
 			 ltp_ec_elapsed(&flow->ec, now),
@@ -222,7 +221,7 @@ void ltp_adapt_end(struct sock *sk, struct ltp_flow_rx *flow, u64 now)
 		rx->stale = true;
 		rx->rejudge = true;
 	}
-	if (epoch && rx->est.flows >= epoch)
+	if (ltp_est_due(&rx->est, ltp_policy(sk)->epoch))
 		ltp_adapt_epoch_now(rx);
 	if (!flow->tolerant)
 		return;

@@ -108,6 +108,24 @@ bool ltp_est_flow(struct ltp_estimate *est, u32 len, u32 segs, u64 ns,
 EXPORT_SYMBOL_IF_KUNIT(ltp_est_flow);
 
 /**
+ * ltp_est_due() - does the epoch end by the number of its flows?
+ * @est: what the association has learnt
+ * @epoch: flows in an epoch, 0: it does not
+ *
+ * The first is a short one: its thresholds are generous, and all of a gather
+ * waits for them.
+ *
+ * Return: whether it does
+ */
+bool ltp_est_due(const struct ltp_estimate *est, u32 epoch)
+{
+	if (!est->epochs)
+		epoch = min_t(u32, epoch, LTP_EPOCH_FIRST);
+	return epoch && est->flows >= epoch;
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_est_due);
+
+/**
  * ltp_est_epoch() - an epoch has ended, the next one begins
  * @est: what the association has learnt
  *

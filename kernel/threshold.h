@@ -16,7 +16,8 @@ struct ltp_cc_ops;
 /* Own constants all, see protocol.rst. */
 #define LTP_SLACK_DCN_NS	(30 * NSEC_PER_MSEC)
 #define LTP_SLACK_WAN_NS	(100 * NSEC_PER_MSEC)
-#define LTP_EPOCH_DEFAULT	64	/* flows */
+#define LTP_EPOCH_DEFAULT	16	/* flows */
+#define LTP_EPOCH_FIRST		4	/* of them */
 #define LTP_LT_MIN_NS		NSEC_PER_MSEC
 #define LTP_EST_REACH		16	/* times the size that was measured */
 #define LTP_TIME_MAX_NS		(LTP_TIME_MAX_US * NSEC_PER_USEC)
@@ -106,6 +107,7 @@ void ltp_policy_merge(struct ltp_policy *p, const struct ltp_policy *less);
 
 bool ltp_est_flow(struct ltp_estimate *est, u32 len, u32 segs, u64 ns,
 		  u8 reason);
+bool ltp_est_due(const struct ltp_estimate *est, u32 epoch);
 void ltp_est_epoch(struct ltp_estimate *est);
 u64 ltp_est_lt(const struct ltp_estimate *est, u64 rtprop_ns, u32 len);
 

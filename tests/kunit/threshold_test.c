@@ -143,6 +143,32 @@ static void est_first_epoch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ltp_est_lt(&est, 10 * MS, MB), 21 * MS);
 }
 
+/* The first epoch is short, whatever was set; without a number none ends. */
+static void est_epochs_by_number(struct kunit *test)
+{
+	static const u32 numbers[] = { 0, 1, 3, 4, 5, 64, U32_MAX };
+	u32 i, n;
+
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+		u32 want = min_t(u32, numbers[i], LTP_EPOCH_FIRST);
+		struct ltp_estimate est = {};
+
+		for (n = 1; n < 100; n++) {
+			ltp_est_flow(&est, MB, 700, 8 * MS, LTP_COMPLETE);
+			if (ltp_est_due(&est, numbers[i]))
+				break;
+		}
+		KUNIT_EXPECT_EQ(test, n, want ?: 100);
+		ltp_est_epoch(&est);
+		for (n = 1; n < 100; n++) {
+			ltp_est_flow(&est, MB, 700, 8 * MS, LTP_COMPLETE);
+			if (ltp_est_due(&est, numbers[i]))
+				break;
+		}
+		KUNIT_EXPECT_EQ(test, n, min_t(u32, numbers[i] ?: 100, 100));
+	}
+}
+
 static void est_later_epochs(struct kunit *test)
 {
 	struct ltp_estimate est = {};
@@ -354,6 +380,7 @@ static struct kunit_case threshold_cases[] = {
 	KUNIT_CASE(policy_profile_and_slack),
 	KUNIT_CASE(est_before_anything),
 	KUNIT_CASE(est_first_epoch),
+	KUNIT_CASE(est_epochs_by_number),
 	KUNIT_CASE(est_later_epochs),
 	KUNIT_CASE(est_closed),
 	KUNIT_CASE(est_lengths),

@@ -65,7 +65,7 @@ DEFAULT = {
     "deadline_us": "adaptive",
     "profile": "dcn",
     "slack_us": "profile",
-    "epoch": 64,
+    "epoch": 16,
     "cc": "bdp",
     "rcvbuf": 8 * MIB,
     "sndbuf": 8 * MIB,
@@ -80,7 +80,7 @@ def test_default_configuration(netns: str) -> None:
     assert as_json("config", "show", netns=netns) == DEFAULT
     assert as_json("config", netns=netns) == DEFAULT
     assert ltpctl("show", netns=netns).stdout == (
-        "fraction 0.9 lt adaptive deadline adaptive profile dcn slack profile epoch 64 cc bdp "
+        "fraction 0.9 lt adaptive deadline adaptive profile dcn slack profile epoch 16 cc bdp "
         "rcvbuf 8388608 sndbuf 8388608 dead 60s encap_port 0 encap_peer 0\n"
     )
 
