@@ -17,7 +17,7 @@ pytest := python3 -m pytest -q -p no:cacheprovider
 plain := $(run) --kernel plain --
 
 .PHONY: all modules userspace tools lab lab-programs demo check check-kunit check-lib check-net check-matrix check-torch check-kernels \
-	check-debug check-kasan check-lockdep check-soak check-soak-plain check-soak-kasan check-soak-lockdep coverage gathers shares lint clean help
+	check-debug check-kasan check-lockdep check-soak check-soak-plain check-soak-kasan check-soak-lockdep coverage gathers sim sim-quick shares lint clean help
 
 all: ##              the module for KDIR (default: the running kernel), the library and the tools, for this host
 ifneq ($(wildcard $(KDIR)/Makefile),)
@@ -53,7 +53,7 @@ lab-programs:
 demo: lab-programs ## the demonstration
 	@scripts/demo/run
 
-check: check-kunit check-lib check-net check-torch check-kernels ## all tests; -k goes on after a failure
+check: check-kunit check-lib check-net sim-quick check-torch check-kernels ## all tests; -k goes on after a failure
 
 check-kunit: ##      the pure logic, by KUnit; fails, too, if they do not run 95 % of its lines
 	@$(run) --coverage -- /ltp/tests/kunit/run
@@ -95,6 +95,14 @@ coverage: lab-programs ## which lines of the module the kunit and net tests run;
 
 gathers: lab-programs ## whole gathers against what the link allows, in virtual time: a table; A='--each' and others go to tests/perf/gathers
 	@$(run) --sim -- /ltp/tests/perf/gathers $(A)
+
+sim: lab-programs ##     the evaluation in the simulated testbed, TCP, SCTP and LTP: results.json in build/sim/, tables and pictures beside; A='--scenario NAME' and others
+	@python3 scripts/lab/testbed run $(A)
+	@scripts/lab/enter python3 scripts/lab/testbed/report.py --out build/sim
+
+sim-quick: lab-programs ## a few of its figures against those that are committed
+	@scripts/lab/enter $(pytest) tests/testbed
+	@python3 scripts/lab/testbed quick $(A)
 
 shares: lab-programs ## streams that share a link, LTP beside TCP and beside itself, in virtual time; A= as above
 	@$(run) --sim -- /ltp/tests/perf/shares $(A)
