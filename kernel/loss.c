@@ -313,7 +313,7 @@ EXPORT_SYMBOL_IF_KUNIT(ltp_loss_acked);
  * ltp_loss_probed() - a tail probe was sent
  * @loss: state of the association
  *
- * Each doubles the time to the next.
+ * It makes the time to the next one longer, see ltp_loss_pto().
  */
 void ltp_loss_probed(struct ltp_loss *loss)
 {
@@ -329,8 +329,9 @@ EXPORT_SYMBOL_IF_KUNIT(ltp_loss_probed);
  *
  * RFC 9002, 6.2.1. There is no minimum but the granularity: the handshake's
  * sample and rttvar carry the rest, and a probe too many is one packet. It
- * doubles LTP_PTO_DOUBLINGS times only: where a third of all packets is lost, a
- * row of ten in vain is no rarity, and one packet in 256 such times is no load.
+ * doubles from the fourth on, as a few packets are no load, and eight times
+ * only: where a third of all packets is lost, or where a burst of losses ends
+ * after so many packets, a row of ten in vain is no rarity.
  *
  * Return: ns, at most LTP_PTO_MAX_NS.
  */
@@ -341,7 +342,8 @@ u64 ltp_loss_pto(const struct ltp_loss *loss, u64 max_ack_delay_ns)
 	if (loss->srtt_ns)
 		pto = loss->srtt_ns + min_t(u64, max_ack_delay_ns, LTP_PTO_MAX_NS) +
 		      max_t(u64, 4 * loss->rttvar_ns, LTP_GRANULARITY_NS);
-	pto <<= min_t(u8, loss->backoff, LTP_PTO_DOUBLINGS);
+	if (loss->backoff > LTP_PTO_LINEAR)
+		pto <<= min(loss->backoff - LTP_PTO_LINEAR, LTP_PTO_DOUBLINGS);
 	return min_t(u64, pto, LTP_PTO_MAX_NS);
 }
 EXPORT_SYMBOL_IF_KUNIT(ltp_loss_pto);

@@ -98,6 +98,7 @@ struct ltp_loss {
  */
 #define LTP_GRANULARITY_NS	(200 * NSEC_PER_USEC)
 #define LTP_PTO_MAX_NS		(10 * NSEC_PER_SEC)
+#define LTP_PTO_LINEAR		3	/* probes before the first doubling */
 #define LTP_PTO_DOUBLINGS	8
 
 void ltp_loss_init(struct ltp_loss *loss);
