@@ -344,7 +344,7 @@ class Net:
                               | 10.1.0.3  |
                               +-----------+
         """
-        hosts = self.new([f"10.1.0.{i + 1}" for i in range(count)])
+        hosts = self.new([f"10.1.{i // 250}.{i % 250 + 1}" for i in range(count)])
         (switch,) = self.new([""])
         batch = [f"netns add {host.name}" for host in (*hosts, switch)]
         for i, host in enumerate(hosts):

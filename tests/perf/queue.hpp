@@ -28,7 +28,9 @@ class QueueWatch {
               const std::unique_ptr<mnl_socket, int (*)(mnl_socket *)> sock(
                   mnl_socket_open(NETLINK_ROUTE), mnl_socket_close);
               check(mnl_socket_bind(sock.get(), 0, MNL_SOCKET_AUTOPID), "netlink");
-              for (; !done_; usleep(every_us)) look(sock.get(), index);
+              // While it is empty less and less often: a TCP that waits does so for seconds.
+              for (long us = every_us; !done_; usleep(us))
+                  us = look(sock.get(), index) ? every_us : std::min(us * 2, every_us * 256);
           }) {}
     ~QueueWatch() { stop(); }
 
@@ -40,7 +42,7 @@ class QueueWatch {
     }
 
   private:
-    void look(mnl_socket *sock, int index) {
+    bool look(mnl_socket *sock, int index) {
         char buffer[8192];
         nlmsghdr *head = mnl_nlmsg_put_header(buffer);
         head->nlmsg_type = RTM_GETQDISC;
@@ -54,6 +56,7 @@ class QueueWatch {
             check(n, "netlink");
             more = mnl_cb_run(buffer, n, 0, mnl_socket_get_portid(sock), take, this);
         }
+        return length_;
     }
 
     static int take(const nlmsghdr *head, void *self) {
@@ -67,13 +70,14 @@ class QueueWatch {
         auto *watch = static_cast<QueueWatch *>(self);
         if (mnl_attr_get_type(attr) != TCA_STATS) return MNL_CB_OK;
         const auto *stats = static_cast<const tc_stats *>(mnl_attr_get_payload(attr));
+        watch->length_ = stats->qlen;
         watch->longest_ = std::max(watch->longest_, stats->qlen);
         return MNL_CB_OK;
     }
 
     std::atomic<bool> done_{false};
     int index_ = 0;
-    std::uint32_t longest_ = 0;
+    std::uint32_t length_ = 0, longest_ = 0;
     std::thread thread_;
 };
 
