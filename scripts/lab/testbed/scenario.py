@@ -77,7 +77,7 @@ class Scenario:
     buckets: int = 1
     broadcast: bool = False
     pause_us: int = 2000
-    warmup: int = 4  # gathers before those that count
+    warmup: int = 0  # gathers before those that count
     transports: tuple[str, ...] = tuple(TRANSPORTS)
     seed: int = 1
 
