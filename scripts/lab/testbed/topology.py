@@ -76,7 +76,9 @@ class Network:
             switch.tc(f"qdisc add dev {dev} root netem rate {gbit}gbit limit {buffer}")
             return
         mark_us = max(self.scenario.rtt_us / 5, 65 * 1500 * 8 / gbit / 1000)
-        switch.tc(f"qdisc add dev {dev} root handle 1: tbf rate {gbit}gbit burst 3000 limit 1gb")
+        # Two packets, or as many as leave in two microseconds: its timer is no finer.
+        burst = max(3000, round(gbit * 250))
+        switch.tc(f"qdisc add dev {dev} root handle 1: tbf rate {gbit}gbit burst {burst} limit 1gb")
         switch.tc(
             f"qdisc add dev {dev} parent 1:1 fq_codel flows 1 drop_batch 1 limit {buffer}"
             f" memory_limit 1000000000 target 10s interval 10s ecn ce_threshold {mark_us}us"
