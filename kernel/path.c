@@ -199,19 +199,27 @@ void ltp_path_arrived(struct sock *sk, u32 pn, u64 now)
 }
 
 /**
- * ltp_path_lost() - a segment is found lost, or is about to be sent again
+ * ltp_path_lost() - a segment is about to be sent again
  * @sk: socket
  * @seg: the segment
+ * @found: it was found lost; else its ACK is overdue
  * @now: the time
  *
  * Context: socket locked.
  */
-void ltp_path_lost(struct sock *sk, const struct ltp_seg *seg, u64 now)
+void ltp_path_lost(struct sock *sk, const struct ltp_seg *seg, bool found,
+		   u64 now)
 {
 	struct ltp_sock *lp = ltp_sk(sk);
-	int events = ltp_pmtu_lost(&lp->pmtu, ltp_path_overhead(lp) + seg->len,
-				   seg->sent_ns, seg->df, now);
+	u32 size = ltp_path_overhead(lp) + seg->len;
+	int events;
 
+	if (found)
+		events = ltp_pmtu_lost(&lp->pmtu, size, seg->sent_ns, seg->df,
+				       now);
+	else
+		events = ltp_pmtu_overdue(&lp->pmtu, size, seg->sent_ns,
+					  seg->df, now);
 	if (events & LTP_PMTU_EV_DOUBT)
 		lp->trial_pn = seg->pn;
 	ltp_path_act(sk, events);

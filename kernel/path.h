@@ -14,7 +14,8 @@ bool ltp_path_df(struct sock *sk, struct ltp_seg *seg);
 void ltp_path_acked(struct sock *sk, const struct ltp_seg *seg, bool sure,
 		    u64 now);
 void ltp_path_arrived(struct sock *sk, u32 pn, u64 now);
-void ltp_path_lost(struct sock *sk, const struct ltp_seg *seg, u64 now);
+void ltp_path_lost(struct sock *sk, const struct ltp_seg *seg, bool found,
+		   u64 now);
 void ltp_path_pong(struct sock *sk, u32 token, u64 now);
 void ltp_path_too_big(struct sock *sk, u32 mtu);
 u64 ltp_path_due(struct sock *sk);

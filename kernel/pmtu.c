@@ -422,7 +422,7 @@ int ltp_pmtu_arrived(struct ltp_pmtu *p, u64 now)
 EXPORT_SYMBOL_IF_KUNIT(ltp_pmtu_arrived);
 
 /**
- * ltp_pmtu_lost() - a data packet is found lost, or its ACK is overdue
+ * ltp_pmtu_lost() - a data packet is found lost
  * @p: state of the association
  * @size: its size
  * @sent_ns: when it was sent
@@ -501,6 +501,31 @@ int ltp_pmtu_lost(struct ltp_pmtu *p, u32 size, u64 sent_ns, bool df, u64 now)
 	return LTP_PMTU_EV_DOUBT | (p->alive ? pmtu_count(p) : 0);
 }
 EXPORT_SYMBOL_IF_KUNIT(ltp_pmtu_lost);
+
+/**
+ * ltp_pmtu_overdue() - the ACK of a data packet is
+ * @p: state of the association
+ * @size: its size
+ * @sent_ns: when it was sent
+ * @df: it carried don't-fragment
+ * @now: time in ns
+ *
+ * It may be due to its size, but says nothing of how much the path loses: on
+ * one that has become longer all ACKs are late for a while.
+ *
+ * Return: LTP_PMTU_EV_*
+ */
+int ltp_pmtu_overdue(struct ltp_pmtu *p, u32 size, u64 sent_ns, bool df,
+		     u64 now)
+{
+	u16 seen = p->seen, lost = p->seen_lost;
+	int events = ltp_pmtu_lost(p, size, sent_ns, df, now);
+
+	p->seen = seen;
+	p->seen_lost = lost;
+	return events;
+}
+EXPORT_SYMBOL_IF_KUNIT(ltp_pmtu_overdue);
 
 /**
  * ltp_pmtu_answered() - the answer to the probe under way came

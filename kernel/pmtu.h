@@ -129,6 +129,8 @@ int ltp_pmtu_acked(struct ltp_pmtu *p, u32 size, u64 sent_ns, bool df,
 		   u64 now);
 int ltp_pmtu_lost(struct ltp_pmtu *p, u32 size, u64 sent_ns, bool df,
 		  u64 now);
+int ltp_pmtu_overdue(struct ltp_pmtu *p, u32 size, u64 sent_ns, bool df,
+		     u64 now);
 int ltp_pmtu_arrived(struct ltp_pmtu *p, u64 now);
 int ltp_pmtu_alive(struct ltp_pmtu *p);
 int ltp_pmtu_answered(struct ltp_pmtu *p, u64 now);

@@ -27,7 +27,7 @@ static void ltp_tx_lose(struct sock *sk, struct ltp_seg *seg)
 {
 	struct ltp_tx *tx = &ltp_sk(sk)->tx;
 
-	ltp_path_lost(sk, seg, ltp_now());
+	ltp_path_lost(sk, seg, true, ltp_now());
 	tx->flight -= seg->len;
 	tx->again += seg->len;
 	tx->lost++;
@@ -310,7 +310,7 @@ static void ltp_tx_ask(struct sock *sk, struct ltp_seg *seg, u64 now)
 	seg->ack_now = 1;
 	seg->was_lost = 0;
 	ltp_loss_past(&ltp_sk(sk)->tx.loss, seg->pn, seg->sent_ns);
-	ltp_path_lost(sk, seg, now);
+	ltp_path_lost(sk, seg, false, now);
 	ltp_tx_stamp(sk, seg, now);
 	list_move_tail(&seg->link, &train);
 	ltp_output_train(sk, &train, now);

@@ -813,6 +813,15 @@ static void pmtu_left_before(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w.p.seen_lost, i);
 	ltp_pmtu_lost(&w.p, 500, w.now - RTT, true, w.now);
 	KUNIT_EXPECT_EQ(test, w.p.seen_lost, i + 1);
+	/* Nor does what is overdue: the path may have become longer. */
+	for (i = 0; i < 100; i++)
+		ltp_pmtu_overdue(&w.p, 500, w.now - RTT, true, w.now);
+	KUNIT_EXPECT_EQ(test, w.p.seen_lost, 1);
+	/* But it may be due to its size. */
+	w.p.seen_lost = 0;
+	w.now += RTT;
+	KUNIT_EXPECT_TRUE(test, ltp_pmtu_overdue(&w.p, 1400, w.now, true,
+						 w.now) & LTP_PMTU_EV_DOUBT);
 }
 
 /* Losses that have nothing to do with sizes. */

@@ -168,7 +168,7 @@ def test_profile(sock: ltp.Socket, net: lab.Net) -> None:
 
 
 def test_epoch_flows(sock: ltp.Socket, net: lab.Net) -> None:
-    assert sock.get(ltp.EPOCH_FLOWS) == 64
+    assert sock.get(ltp.EPOCH_FLOWS) == 16
     net.hosts[0].family.set_config(epoch=5)
     for value, in_force in ((1, 1), ((1 << 31) - 1, (1 << 31) - 1), (0, 0), (-1, 5)):
         sock.set(ltp.EPOCH_FLOWS, value)
