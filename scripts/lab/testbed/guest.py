@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """One scenario with one transport, in the lab: its figures as JSON on stdout."""
 import json
+import math
 import statistics
 import sys
 import time
@@ -20,7 +21,7 @@ SAMPLES = 400  # looks at the queue in the time of an ideal gather
 def percentile(values: list[float], percent: float) -> float:
     """By nearest rank: one that was measured."""
     ordered = sorted(values)
-    return ordered[max(0, -(-len(ordered) * percent // 100).__int__() - 1)]
+    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
 
 
 def measure(scenario: words.Scenario, name: str) -> dict[str, Any]:
@@ -41,8 +42,8 @@ def measure(scenario: words.Scenario, name: str) -> dict[str, Any]:
     if transport.fraction:
         args["fraction"] = transport.fraction
         args["profile"] = scenario.profile
-    for flag in ("solo",) if transport.solo else ():
-        args[flag] = 1
+    if transport.solo:
+        args["solo"] = 1
     if scenario.topology == "shards":
         args["sharded"] = 1
     if scenario.broadcast:
